@@ -1,0 +1,1 @@
+"""Datalog views over Delta tables, refreshed exactly every night."""
