@@ -1,0 +1,1 @@
+"""A reader of plans and steps that writes text."""

@@ -1,0 +1,1 @@
+"""The program as data: terms, rules, programs, steps. Pure; equality ignores positions."""

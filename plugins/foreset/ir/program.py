@@ -1,0 +1,106 @@
+"""A program: the sources, views and unit tests of one spec file, still as the user means them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from foreset.diagnostics import Span
+from foreset.ir.rules import Rule
+from foreset.ir.terms import Row
+from foreset.ir.types import Type
+
+STRATEGIES = ("auto", "incremental", "strict", "recompute", "insert", "counting", "dred", "dredc", "stdel")
+DEFAULT_MAX_ROUNDS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A named, typed column."""
+
+    name: str
+    type: Type
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A relation that Foreset reads and never writes: a Delta table, or a view of another group."""
+
+    name: str
+    columns: tuple[Column, ...]
+    table: str | None = None
+    view: str | None = None
+    description: str = ""
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A relation that Foreset keeps: its rules say what is in it, and nothing else is."""
+
+    name: str
+    columns: tuple[Column, ...]
+    rules: tuple[Rule, ...]
+    strategy: str = "auto"
+    export: bool = False
+    description: str = ""
+    expectations: tuple[Mapping[str, Any], ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)
+    strategy_span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """A relation that a pass or a strategy made for itself; nobody reads it by name."""
+
+    name: str
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Rows that go and rows that come, of one relation."""
+
+    insert: tuple[Row, ...] = ()
+    delete: tuple[Row, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UnitTest:
+    """`tests:` of a spec: given these sources, this change has exactly these effects."""
+
+    name: str
+    given: Mapping[str, tuple[Row, ...]]
+    change: Mapping[str, Change]
+    expect: Mapping[str, Change]  # the effect of the change, per view
+    state: Mapping[str, tuple[Row, ...]] = field(default_factory=dict)  # whole contents after the change
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One spec file: one group, one DAG."""
+
+    group: str
+    sources: tuple[Source, ...]
+    views: tuple[View, ...]
+    tests: tuple[UnitTest, ...] = ()
+    description: str = ""
+    owner: str = ""
+    schedule: str | None = None
+    timezone: str = "UTC"
+    tags: tuple[str, ...] = ()
+    max_rounds: int = DEFAULT_MAX_ROUNDS
+    file: str = ""
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of all views, in the order of the file."""
+        return tuple(rule for view in self.views for rule in view.rules)
+
+    def columns_of(self) -> dict[str, tuple[Column, ...]]:
+        """The columns of each source and view by name."""
+        return {relation.name: relation.columns for relation in (*self.sources, *self.views)}

@@ -1,0 +1,109 @@
+"""Rules: a head and a body of literals.
+
+Two levels share these classes. As *written*, arguments may be any term, named
+or positional, and `_` may repeat. In *normal form* (rewrite/normalise_rules)
+every atom is positional, its arguments are variables and constants, each `_`
+has a name of its own, and `types` says the type of every variable: readers of
+steps see normal form only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from foreset.diagnostics import Span
+from foreset.ir.terms import Term, Var, variables
+from foreset.ir.types import Type
+from foreset.ir.versions import Version
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """`relation(args)`; `columns` holds the names when arguments are named."""
+
+    relation: str
+    args: tuple[Term, ...]
+    columns: tuple[str, ...] | None = None
+    version: Version = Version.CURRENT
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """`not p(...)`: there is no such row. Variables of no other literal are existential inside."""
+
+    atom: Atom
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`left op right`, op one of `= != < <= > >=`. NULL satisfies none."""
+
+    op: str
+    left: Term
+    right: Term
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A function of type boolean as a literal, `is_null(X)` or `not is_null(X)`; NULL is not true."""
+
+    call: Term
+    negated: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """`var = term` that gives `var` its value; a NULL term gives NULL. Only in normal form."""
+
+    var: Var
+    term: Term
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Literal = Atom | Negation | Comparison | Test | Let
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`head :- body`; `name` is `view#n`, as messages and explain call it."""
+
+    head: Atom
+    body: tuple[Literal, ...]
+    name: str = field(default="", compare=False)
+    types: Mapping[str, Type] = field(default_factory=dict, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+def atoms(rule: Rule) -> Iterator[tuple[Atom, bool]]:
+    """Every body atom with True where it stands under `not`."""
+    for literal in rule.body:
+        match literal:
+            case Atom():
+                yield literal, False
+            case Negation(atom=atom):
+                yield atom, True
+            case _:
+                continue
+
+
+def literal_variables(literal: Literal) -> Iterator[Var]:
+    """Every occurrence of a variable in `literal`."""
+    match literal:
+        case Atom(args=args):
+            for arg in args:
+                yield from variables(arg)
+        case Negation(atom=atom):
+            yield from literal_variables(atom)
+        case Comparison(left=left, right=right):
+            yield from variables(left)
+            yield from variables(right)
+        case Test(call=call):
+            yield from variables(call)
+        case Let(var=var, term=term):
+            yield var
+            yield from variables(term)

@@ -1,0 +1,162 @@
+"""The step language: what a stratum does, with no word on how.
+
+Written by `maintain/`, read by `reference/`, `engine/` and `explain/`. Each
+reader matches every step and ends in `assert_never`, so a new step does not
+type-check until all of them know it.
+
+A `Ref` names one stored version of one relation. Before the first step, OLD of
+every relation, PLUS and MINUS of the lower ones, and the stored counters are
+there; every other stored version is empty. After the last step PLUS and MINUS
+of the stratum's views are the result. Sets throughout; NULL equals NULL in
+`within`, `without`, merge and subtract, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from foreset.ir.program import Helper
+from foreset.ir.rules import Rule
+from foreset.ir.versions import Version
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Ref:
+    """One version of one relation."""
+
+    relation: str
+    version: Version
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """`target := heads of rules, those within `within`, except those in any of `without``.
+
+    Each rule's head names the target's relation.
+    """
+
+    target: Ref
+    rules: tuple[Rule, ...]
+    within: Ref | None = None
+    without: tuple[Ref, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Derive:
+    """Compute all parts from the state before the step, then assign them all."""
+
+    parts: tuple[Derivation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """`target := target + source`."""
+
+    target: Ref
+    source: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Subtract:
+    """`target := source - less...`; virtual versions may be read."""
+
+    target: Ref
+    source: Ref
+    less: tuple[Ref, ...] = ()
+
+
+class Counter(StrEnum):
+    """Where a derivation comes from: rules without the head's own stratum in the body, or with it."""
+
+    BASE = "base"
+    RECURSIVE = "recursive"
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """`sign` for each way in which a rule's body holds, on `counter` of the head's row."""
+
+    relation: str
+    counter: Counter
+    sign: int
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Change the counters; TOUCHED of each relation := the rows named by any part, even if they cancel."""
+
+    parts: tuple[Count, ...]
+
+
+class Standing(StrEnum):
+    """What the counters say of a row: `before` are the stored ones, `now` those with all tallies."""
+
+    APPEARED = "appeared"  # none before, some now
+    VANISHED = "vanished"  # some before, none now
+    UNFOUNDED = "unfounded"  # no base derivation now, whatever the recursive ones
+    STANDING = "standing"  # some derivation now
+    GONE = "gone"  # no derivation now
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """`target := rows of source whose counters are in `standing`, except those in any of `without``."""
+
+    target: Ref
+    source: Ref
+    standing: Standing
+    without: tuple[Ref, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """Take the stored counters of `relation` for nothing: tallies start from zero."""
+
+    relation: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssertCounts:
+    """No counter of a touched row is below zero: otherwise the state is not what it should be."""
+
+    relation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Run `body` until no ref in `until_empty` holds a row; test before each round.
+
+    More than the program's `max_rounds` rounds is an error.
+    """
+
+    body: tuple[Step, ...]
+    until_empty: tuple[Ref, ...]
+
+
+Step = Derive | Merge | Subtract | Tally | Pick | Forget | AssertCounts | Repeat
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A part of a procedure that a task can run on its own: `delete`, `insert`, `build`."""
+
+    name: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """A strategy's translation of one stratum."""
+
+    strategy: str
+    views: tuple[str, ...]
+    phases: tuple[Phase, ...]
+    helpers: tuple[Helper, ...] = ()
+    counted: tuple[str, ...] = ()  # views whose counters are up to date afterwards
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps in order."""
+        return tuple(step for phase in self.phases for step in phase.steps)

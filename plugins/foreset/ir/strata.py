@@ -1,0 +1,42 @@
+"""Strata: the units of maintenance, each a set of mutually recursive views or a single view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from foreset.ir.program import View
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """One strongly connected part of the dependency graph, with the facts that strategies need."""
+
+    number: int  # 1-based, in an order in which every stratum comes after those that it reads
+    level: int  # 1 + the greatest level among the strata that it reads: equal levels can run side by side
+    views: tuple[View, ...]  # in normal form
+    recursive: bool
+    monotone: bool  # no negation in its rules: insertions never delete
+    cyclic: bool  # a row may help to derive itself; False where rules show that it cannot
+    reads: tuple[str, ...]  # the relations of lower strata and the sources that its rules read
+    depends_on: tuple[int, ...]  # numbers of the strata that it reads directly
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its views, in the order of the file."""
+        return tuple(view.name for view in self.views)
+
+    @property
+    def title(self) -> str:
+        """How people see it: `stratum 2: affected`."""
+        return f"stratum {self.number}: {', '.join(self.names)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Layering:
+    """The strata of a program in order."""
+
+    strata: tuple[Stratum, ...]
+
+    def of(self, view: str) -> Stratum:
+        """The stratum that defines `view`."""
+        return next(stratum for stratum in self.strata if view in stratum.names)

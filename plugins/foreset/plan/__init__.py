@@ -1,0 +1,1 @@
+"""Which strategy, and why; the frozen plan of one refresh."""
