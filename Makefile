@@ -1,0 +1,56 @@
+# Foreset: everything starts here. Needs python3 (3.11 to 3.13), make and Java 17+; `setup` says how to get what is missing.
+#
+#   make setup       .venv from the locked requirements, Delta jars (skips what is up to date)
+#   make test        setup, lint, every test
+#   make test-fast   tests without a JVM and without Airflow
+#   make lint        ruff, mypy, import-linter, vulture
+#   make fuzz N=50000   random programs and nights against the reference
+#   make demo        a nightly refresh, a bulk load and a second refresh through Airflow
+#   make lock        requirements.in -> requirements.txt
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+BIN := .venv/bin
+N ?= 50000
+ARGS ?=
+
+# Nothing of the caller's Python or Spark may leak in; spark-submit finds our Python by PATH.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+unexport PYTHONPATH PYTHONHOME SPARK_HOME VIRTUAL_ENV
+
+.PHONY: help
+help:
+	@sed -n 's/^#   //p' Makefile
+
+# ---------------------------------------------------------------------------- set up
+.PHONY: setup lock
+setup:
+	@.ci/setup
+
+lock: setup
+	$(BIN)/uv pip compile requirements.in --quiet --universal --python-version 3.11 --generate-hashes \
+	    --no-emit-index-url --custom-compile-command 'make lock' --output-file requirements.txt
+
+# ---------------------------------------------------------------------------- check
+.PHONY: lint test test-fast fuzz
+lint: setup
+	@.ci/lint
+
+# A lint fault does not hide the tests: both run, either fails the target, and pytest has the last word.
+test: setup
+	@lint=0; .ci/lint || lint=$$?; $(BIN)/pytest $(ARGS); exit $$lint
+
+test-fast: setup
+	@$(BIN)/pytest -m "not spark and not airflow and not slow" $(ARGS)
+
+fuzz: setup
+	@FORESET_FUZZ=$(N) $(BIN)/pytest tests/property --hypothesis-profile=fuzz $(ARGS)
+
+# ---------------------------------------------------------------------------- show
+.PHONY: demo
+demo: setup
+	@$(BIN)/python examples/demo.py
+
+# ---------------------------------------------------------------------------- measure: targets bench, bench-*
+-include bench/bench.mk
