@@ -1,0 +1,70 @@
+"""What can go wrong, for callers: every failure leaves the last committed state readable.
+
+`exit_code` is what the command line ends with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from foreset.diagnostics import Diagnostic
+
+
+class ForesetError(Exception):
+    """The root of everything that Foreset raises on purpose; the text is written for people."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"{message}\n  = hint: {hint}" if hint else message)
+        self.message = message
+        self.hint = hint
+
+
+class SpecError(ForesetError):
+    """A spec is refused; `diagnostics` says where and why."""
+
+    exit_code = 2
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        places = (f"{d.file}:{d.line}:{d.column}: {d.severity}[{d.code}]: {d.message}" for d in diagnostics)
+        super().__init__("\n".join(places))
+        self.diagnostics = tuple(diagnostics)
+
+
+class UsageError(ForesetError):
+    """What was asked for makes no sense here: an unknown group, view or seq."""
+
+    exit_code = 2
+
+
+class VerificationFailed(ForesetError):
+    """The staged result differs from a recomputation of a sample; nothing was published."""
+
+    exit_code = 3
+
+
+class QualityFailed(ForesetError):
+    """A critical expectation does not hold; nothing was published."""
+
+    exit_code = 3
+
+
+class Fenced(ForesetError):
+    """Another refresh took over or committed first; this one must not publish."""
+
+    exit_code = 4
+
+
+class EnvironmentFault(ForesetError):
+    """Java, Spark, jars, ports, memory or the warehouse's disk: the machine is not ready."""
+
+    exit_code = 5
+
+
+class SourceError(ForesetError):
+    """A source cannot be read as the spec says: missing, changed in shape, corrupt, forbidden."""
+
+
+class EvaluationError(ForesetError):
+    """A rule failed on the data: division by zero, overflow, a bad cast, a recursion without end."""

@@ -1,0 +1,150 @@
+"""Which strategy a stratum gets in this refresh, and why, in words for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from foreset.ir.rules import atoms
+from foreset.ir.strata import Stratum
+from foreset.plan.translate import COUNTED, refusal
+
+RECOMPUTE_SHARE = 0.25  # of the rows that the stratum reads; beyond it a maintained change costs more
+
+
+class Mode(StrEnum):
+    """How free the choice is."""
+
+    AUTO = "auto"
+    INCREMENTAL = "incremental"  # recompute only where history is missing
+    STRICT = "strict"  # fail rather than recompute
+    RECOMPUTE = "recompute"
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much a relation changed, and how large it was."""
+
+    inserted: int = 0
+    deleted: int = 0
+    rows: int = 0
+
+    @property
+    def changed(self) -> int:
+        """Rows that came or went."""
+        return self.inserted + self.deleted
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What this stratum cost before, in seconds, as far as this warehouse has seen."""
+
+    maintained: float | None = None  # per changed input row, beyond the fixed part
+    fixed: float = 0.0
+    recomputed: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a refresh knows of a stratum when its turn comes."""
+
+    sizes: Mapping[str, Size]  # of every relation that it reads
+    rebuild: str = ""  # why there is no old state to start from; empty when there is one
+    counters: bool = False  # stored counters belong to the old state
+    cost: Cost = Cost()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A strategy and the reason for it; `refused` is set where the mode forbids what is needed."""
+
+    strategy: str
+    reason: str
+    refused: bool = False
+
+
+def choose(stratum: Stratum, situation: Situation, mode: Mode = Mode.AUTO) -> Choice:
+    """Choose for one stratum. What a view declares binds more than the mode of the refresh."""
+    declared = _declared(stratum)
+    strict = mode is Mode.STRICT or declared == "strict"
+    if situation.rebuild:
+        first = situation.rebuild.startswith("first")
+        return Choice("recompute", situation.rebuild, refused=strict and not first)
+    changed = {name: size for name in stratum.reads if (size := situation.sizes.get(name, Size())).changed}
+    if not changed:
+        return Choice("skip", "nothing that it reads has changed")
+    if mode is Mode.RECOMPUTE:
+        return Choice("recompute", "asked for with --mode recompute")
+    if declared == "recompute":
+        return Choice("recompute", "the view declares `strategy: recompute`")
+    only_grows = _only_grows(stratum, changed)
+    if declared not in ("auto", "incremental", "strict"):
+        return _named(stratum, situation, declared, only_grows=only_grows, strict=strict)
+    free = mode is Mode.AUTO and declared == "auto"
+    if free and (big := _too_big(situation, changed)):
+        return Choice("recompute", big)
+    return _incremental(stratum, situation, changed, only_grows=only_grows)
+
+
+def _declared(stratum: Stratum) -> str:
+    """Analysis has seen to it that the views of a stratum agree."""
+    return stratum.views[0].strategy
+
+
+def _named(stratum: Stratum, situation: Situation, strategy: str, *, only_grows: bool, strict: bool) -> Choice:
+    because = f"the view declares `strategy: {strategy}`"
+    problem = refusal(stratum, strategy)
+    if strategy == "insert" and not only_grows:
+        problem = "deletions reach it, and `insert` has no deletion phase"
+    if problem:
+        return Choice("dred", f"{because}, but {problem}")
+    if strategy in COUNTED and not situation.counters:
+        return Choice("recompute", f"{because}; its counters are built first", refused=strict)
+    return Choice(strategy, because)
+
+
+def _only_grows(stratum: Stratum, changed: Mapping[str, Size]) -> bool:
+    """No change can take a row of the stratum away."""
+    for view in stratum.views:
+        for rule in view.rules:
+            for atom, negated in atoms(rule):
+                size = changed.get(atom.relation, Size())
+                if size.inserted if negated else size.deleted:
+                    return False
+    return True
+
+
+def _too_big(situation: Situation, changed: Mapping[str, Size]) -> str:
+    """Why a recompute is expected to be cheaper; empty when it is not."""
+    rows = sum(size.rows for size in situation.sizes.values())
+    delta = sum(size.changed for size in changed.values())
+    cost = situation.cost
+    if cost.maintained is not None and cost.recomputed is not None:
+        expected = cost.fixed + cost.maintained * delta
+        if expected > cost.recomputed:
+            return f"{delta:,} changed rows would take about {expected:.1f} s, a recompute took {cost.recomputed:.1f} s"
+        return ""
+    if delta > RECOMPUTE_SHARE * max(rows, 1):
+        share = 100 * delta / max(rows, 1)
+        return f"{delta:,} of {rows:,} rows that it reads changed ({share:.0f} %): more than {RECOMPUTE_SHARE:.0%}"
+    return ""
+
+
+def _incremental(
+    stratum: Stratum, situation: Situation, changed: Mapping[str, Size], *, only_grows: bool
+) -> Choice:
+    what = _summary(changed)
+    if only_grows and not situation.counters:
+        return Choice("insert", f"{what}: nothing can go, so there is no deletion phase")
+    if situation.counters:
+        if stratum.recursive:
+            return Choice("dredc", f"{what}; recursive, and its derivations are counted")
+        return Choice("counting", f"{what}; not recursive, and its derivations are counted")
+    kind = "recursive" if stratum.recursive else "not recursive"
+    return Choice("dred", f"{what}; {kind}, without stored counters")
+
+
+def _summary(changed: Mapping[str, Size]) -> str:
+    parts = (f"{name} +{size.inserted:,} -{size.deleted:,}" for name, size in changed.items())
+    return ", ".join(parts)

@@ -1,0 +1,40 @@
+"""From a stratum and the name of a strategy to its procedure; which strategies a stratum admits."""
+
+from __future__ import annotations
+
+from foreset.ir.steps import Procedure
+from foreset.ir.strata import Stratum
+from foreset.maintain.counting import counting
+from foreset.maintain.dred import dred
+from foreset.maintain.dredc import dredc
+from foreset.maintain.insert import insert
+from foreset.maintain.recompute import recompute
+
+MAINTAINING = ("insert", "counting", "dred", "dredc")
+COUNTED = ("counting", "dredc")  # strategies that need stored counters, and keep them
+
+
+def translate(stratum: Stratum, strategy: str, *, counted: bool = False) -> Procedure:
+    """The steps by which `strategy` brings `stratum` up to date; `counted`: a recompute builds counters too."""
+    match strategy:
+        case "skip":
+            return Procedure("skip", stratum.names, ())
+        case "insert":
+            return insert(stratum)
+        case "counting":
+            return counting(stratum)
+        case "dred":
+            return dred(stratum)
+        case "dredc":
+            return dredc(stratum)
+        case "recompute":
+            return recompute(stratum, counted=counted)
+        case _:
+            raise ValueError(f"no strategy is called {strategy}")
+
+
+def refusal(stratum: Stratum, strategy: str) -> str:
+    """Why `stratum` does not admit `strategy`, whatever the change; empty when it does."""
+    if strategy == "counting" and stratum.recursive:
+        return "a recursive stratum can count unfounded derivations: a row may help to derive itself"
+    return ""
