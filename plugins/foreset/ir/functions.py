@@ -293,7 +293,7 @@ _TIMES = (
     Signature("minute", 1, 1, _gives(INT, _moment), "minute(timestamp)"),
     Signature("second", 1, 1, _gives(INT, _moment), "second(timestamp)"),
     Signature("add_days", 2, 2, _gives(DATE, _date, _int), "add_days(date, n)", fallible=True),
-    Signature("add_months", 2, 2, _gives(DATE, _date, _int), "add_months(date, n): at most the last day", fallible=True),
+    Signature("add_months", 2, 2, _gives(DATE, _date, _int), "add_months(date, n)", fallible=True),
     Signature("days_between", 2, 2, _gives(INT, _date), "days_between(from, to): negative if `to` is earlier"),
     Signature("trunc_week", 1, 1, _gives(DATE, _date), "trunc_week(date): the Monday on or before it"),
     Signature("trunc_month", 1, 1, _gives(DATE, _date), "trunc_month(date): the first day of its month"),
