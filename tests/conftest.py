@@ -1,0 +1,25 @@
+"""Settings for every test: a private Airflow home, and how long Hypothesis searches.
+
+Hypothesis is short by default and as long as asked under `make fuzz N=...`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+
+# Importing Airflow writes its configuration to this folder; the user's own is not ours to touch.
+os.environ["AIRFLOW_HOME"] = str(Path(__file__).resolve().parents[1] / ".cache" / "airflow-test")
+os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "False"
+
+_SLOW_DATA = [HealthCheck.too_slow, HealthCheck.data_too_large]
+
+# No deadline: it measures wall time, which says nothing on a shared machine.
+settings.register_profile("default", deadline=None, suppress_health_check=_SLOW_DATA)
+settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True, print_blob=True)
+settings.register_profile(
+    "fuzz", parent=settings.get_profile("default"), max_examples=int(os.environ.get("FORESET_FUZZ", "50000"))
+)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
