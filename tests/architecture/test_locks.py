@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCKED = dict(re.findall(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^ ;\\]+)", (ROOT / "requirements.txt").read_text(), re.MULTILINE))
+PIN = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^ ;\\\n]+)", re.MULTILINE)
+LOCKED = dict(PIN.findall((ROOT / "requirements.txt").read_text()))
 JARS = [
     line.split()
     for line in (ROOT / "docker" / "jars.lock").read_text().splitlines()
@@ -29,7 +30,7 @@ def test_delta_jar_is_built_for_our_spark() -> None:
 
 
 def test_each_direct_requirement_is_locked_as_pinned() -> None:
-    pins = re.findall(r"^([\w.-]+)(?:\[[\w,-]+\])?==(\S+)", (ROOT / "requirements.in").read_text(), re.MULTILINE)
+    pins = PIN.findall((ROOT / "requirements.in").read_text())
     assert pins
     assert {name: LOCKED[name] for name, _ in pins} == dict(pins)
 
