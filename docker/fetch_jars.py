@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -64,10 +65,10 @@ def resolve(lock: Lock, work: Path, *, private_home: bool) -> tuple[Path, str]:
     home = f" -Duser.home={work}" if private_home else ""
     empty_job = work / "nothing.py"
     empty_job.write_text("")
-    command = [
-        sys.executable, "-c", "from pyspark.find_spark_home import _find_spark_home as f; print(f())",
-    ]  # fmt: skip
-    spark_home = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    package = importlib.util.find_spec("pyspark")
+    if package is None or package.origin is None:
+        raise SystemExit("jars: this Python has no pyspark; run `make setup`")
+    spark_home = Path(package.origin).parent
     submit = [
         f"{spark_home}/bin/spark-submit",
         *("--master", "local[1]"),
@@ -77,7 +78,7 @@ def resolve(lock: Lock, work: Path, *, private_home: bool) -> tuple[Path, str]:
         *("--exclude-packages", ",".join(lock.excluded)),
         str(empty_job),
     ]
-    environment = os.environ | {"SPARK_HOME": spark_home, "PYSPARK_PYTHON": sys.executable,
+    environment = os.environ | {"SPARK_HOME": str(spark_home), "PYSPARK_PYTHON": sys.executable,
                                 "PYSPARK_DRIVER_PYTHON": sys.executable}  # fmt: skip
     try:
         done = subprocess.run(
@@ -115,7 +116,8 @@ def fetch(lock: Lock, folder: Path) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Fetch and verify the Delta jars.")
     parser.add_argument("--lock", type=Path, default=HERE / "jars.lock")
-    parser.add_argument("--into", type=Path, default=HERE.parent / ".cache" / "jars")
+    folder = Path(os.environ.get("FORESET_JARS") or HERE.parent / ".cache" / "jars")
+    parser.add_argument("--into", type=Path, default=folder)
     arguments = parser.parse_args()
     lock = read_lock(arguments.lock)
     if all(is_good(jar, arguments.into) for jar in lock.jars):
