@@ -1,0 +1,1 @@
+"""From YAML text to a `Program`, with all faults at once."""

@@ -1,0 +1,259 @@
+"""Spec files to programs, with all faults of a file at once.
+
+The program is in written form: names, arity, types and safety are for `analyse`.
+It is None as soon as one error stands in the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from foreset.diagnostics import Diagnostic, Report, Span
+from foreset.ir.functions import FUNCTIONS
+from foreset.ir.program import DEFAULT_MAX_ROUNDS, Column, Program, Source, View
+from foreset.ir.rules import Atom, Literal, Negation, Rule, Test
+from foreset.ir.terms import Call
+from foreset.ir.types import parse_type
+from foreset.spec import faults, rule_faults
+from foreset.spec.grammar import parse_rule
+from foreset.spec.model import SPEC
+from foreset.spec.scalars import passage_of, plain_value
+from foreset.spec.shapes import Fields, Read, kind_of, read
+from foreset.spec.source import SourceText
+from foreset.spec.split import split_rules
+from foreset.spec.unit_tests import read_tests
+from foreset.spec.yaml_nodes import MAX_BYTES, Entries, Items, Node, Scalar, compose
+
+SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What one file gave; `source` is there for those who print its lines."""
+
+    program: Program | None
+    report: Report
+    file: str = ""
+    source: str = ""
+
+
+# ---------------------------------------------------------------- files
+def load_folder(path: str | Path) -> tuple[Loaded, ...]:
+    """Every spec of a folder, sorted by name; names that begin with `_` or `.` are left out."""
+    folder = Path(path)
+    if not folder.is_dir():
+        return (load_file(folder),)
+    files = sorted(f for f in folder.iterdir() if f.suffix in SUFFIXES and f.name[0] not in "._" and f.is_file())
+    return _without_duplicates(tuple(load_file(file) for file in files))
+
+
+def load_file(path: str | Path) -> Loaded:
+    """The spec in one file."""
+    file = str(path)
+    try:
+        with Path(path).open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+            size = len(data) if len(data) <= MAX_BYTES else Path(path).stat().st_size
+    except OSError as error:
+        return Loaded(None, _report(faults.unreadable(file, error.strerror or "unknown reason")), file)
+    except ValueError:
+        return Loaded(None, _report(faults.unreadable(file, "this is no file name")), file)
+    if size > MAX_BYTES:
+        return Loaded(None, _report(faults.too_big(file, size, MAX_BYTES)), file)
+    loaded = load_bytes(data, file)
+    program = loaded.program
+    stem = Path(path).stem
+    if program is not None and program.group != stem and program.span is not None:
+        loaded.report.add(faults.group_is_not_file(program.group, program.span, stem))
+    return loaded
+
+
+def load_bytes(data: bytes, file: str) -> Loaded:
+    """The spec in the bytes of a file."""
+    if len(data) > MAX_BYTES:
+        return Loaded(None, _report(faults.too_big(file, len(data), MAX_BYTES)), file)
+    try:
+        return load_text(data.decode("utf-8"), file)
+    except UnicodeDecodeError as error:
+        before = SourceText(file, data[: error.start].decode("utf-8"))
+        span = before.span(len(before.text), len(before.text))
+        return Loaded(None, _report(faults.not_utf8(span, data[error.start])), file)
+
+
+def load_text(text: str, file: str = "spec.yaml") -> Loaded:
+    """The spec in `text`; `file` is its name in diagnostics."""
+    source = SourceText(file, text.removeprefix("\ufeff"))
+    report = Report()
+    if len(text) > MAX_BYTES:
+        return Loaded(None, _report(faults.too_big(file, len(text), MAX_BYTES)), file)
+    node = compose(source, report)
+    program = None if node is None else _program(node, file, report)
+    return Loaded(program if report.ok else None, report, file, source.text)
+
+
+def _report(fault: Diagnostic) -> Report:
+    report = Report()
+    report.add(fault)
+    return report
+
+
+def _without_duplicates(loaded: tuple[Loaded, ...]) -> tuple[Loaded, ...]:
+    """Two groups of one name: the second file is refused, and says so."""
+    seen: dict[str, str] = {}
+    return tuple(_unless_seen(one, seen) for one in loaded)
+
+
+def _unless_seen(loaded: Loaded, seen: dict[str, str]) -> Loaded:
+    program = loaded.program
+    if program is None:
+        return loaded
+    first = seen.setdefault(program.group, loaded.file)
+    if first == loaded.file:
+        return loaded
+    loaded.report.add(faults.duplicate_group(program.group, program.span or Span(loaded.file, 1, 1), first))
+    return replace(loaded, program=None)
+
+
+# ---------------------------------------------------------------- the program
+def _program(node: Node, file: str, report: Report) -> Program | None:
+    fields = read(node, SPEC, "the spec", report)
+    if not isinstance(fields, Fields):
+        return None
+    sources = tuple(_source(name, source, report) for name, source in fields.fields("sources").records())
+    names = fields.fields("views").keys
+    _check_relations(fields, report)
+    relations = {*fields.fields("sources").keys, *names}
+    views = tuple(_view(name, view, relations, tuple(names), report) for name, view in fields.fields("views").records())
+    rounds = fields.values.get("max_rounds")
+    program = Program(
+        group=fields.text("group"),
+        sources=sources,
+        views=views,
+        description=fields.text("description"),
+        owner=fields.text("owner"),
+        schedule=fields.text("schedule") or None,
+        timezone=fields.text("timezone", "UTC"),
+        tags=tuple(tag.value for tag in fields.list("tags") if isinstance(tag, Scalar)),
+        max_rounds=int(rounds.value) if isinstance(rounds, Scalar) else DEFAULT_MAX_ROUNDS,
+        file=file,
+        span=fields.span_of("group"),
+    )
+    own = [source for source in sources if source.view and source.view.split(".")[0] == program.group]
+    for source in own:
+        entry = fields.fields("sources").fields(source.name)
+        report.add(faults.own_view(source.view or "", entry.span_of("view")))
+    return replace(program, tests=read_tests(fields.list("tests"), program, report))
+
+
+def _check_relations(fields: Fields, report: Report) -> None:
+    sources = fields.fields("sources").keys
+    for name, key in fields.fields("views").keys.items():
+        if name in sources:
+            report.add(faults.declared_twice(name, key.span, sources[name].span.line))
+
+
+def _source(name: Scalar, fields: Fields, report: Report) -> Source:
+    table, view = fields.text("table"), fields.text("view")
+    both = "table" in fields.keys and "view" in fields.keys
+    if both or not ("table" in fields.keys or "view" in fields.keys):
+        report.add(faults.table_or_view(name.span, name.value, both=both))
+    return Source(name.value, _columns(fields), table or None, view or None, fields.text("description"), span=name.span)
+
+
+def _columns(fields: Fields) -> tuple[Column, ...]:
+    columns = fields.fields("columns")
+    return tuple(
+        Column(name, kind, columns.keys[name].span)
+        for name, written in columns.values.items()
+        if isinstance(written, Scalar) and (kind := parse_type(written.value)) is not None
+    )
+
+
+def _view(name: Scalar, fields: Fields, relations: set[str], views: tuple[str, ...], report: Report) -> View:
+    rules = (
+        _in_context(rule, name.value, relations, views, report) for rule in _rules(fields.values.get("rules"), report)
+    )
+    export = fields.values.get("export")
+    return View(
+        name.value,
+        _columns(fields),
+        tuple(replace(rule, name=f"{name.value}#{number}") for number, rule in enumerate(rules, 1)),
+        strategy=fields.text("strategy", "auto"),
+        export=isinstance(export, Scalar) and export.value == "true",
+        description=fields.text("description"),
+        expectations=tuple(_expectation(item, report) for item in fields.list("expectations")),
+        span=name.span,
+        strategy_span=fields.span_of("strategy") if "strategy" in fields.values else None,
+    )
+
+
+def _expectation(item: Read, report: Report) -> Mapping[str, Any]:
+    """An expectation as plain values; quality checks what it says."""
+    if isinstance(item, Entries):
+        return {key.value: _plain(value) for key, value in item.entries}
+    assert isinstance(item, Items | Scalar)
+    report.add(faults.wrong_kind(item.span, "an expectation", "a mapping", kind_of(item)))
+    return {}
+
+
+def _plain(node: Node) -> object:
+    match node:
+        case Scalar():
+            value = plain_value(node)
+            return float(value) if type(value).__name__ == "Decimal" else value  # type: ignore[arg-type]
+        case Items(items=items):
+            return [_plain(item) for item in items]
+        case Entries(entries=entries):
+            return {key.value: _plain(value) for key, value in entries}
+
+
+# ---------------------------------------------------------------- rules
+def _rules(node: Read | None, report: Report) -> Iterator[Rule]:
+    if isinstance(node, Scalar):
+        yield from _rules_of(node, report, block=node.style == "literal", flow=False)
+    if not isinstance(node, Items):
+        return
+    for item in node.items:
+        if not isinstance(item, Scalar) or item.empty:
+            mapping = isinstance(item, Entries) and not item.source.text.startswith("{", item.start)
+            fault = (
+                faults.rule_became_mapping(item.span) if mapping else faults.rule_is_not_text(item.span, kind_of(item))
+            )
+            report.add(fault)
+        elif item.style == "folded":
+            report.add(faults.folded_rules(item.span))
+        else:
+            yield from _rules_of(item, report, block=False, flow=node.flow)
+
+
+def _rules_of(node: Scalar, report: Report, *, block: bool, flow: bool) -> Iterator[Rule]:
+    passage = passage_of(node)
+    for part, dotted in split_rules(passage):
+        rule = parse_rule(part, report, flow=flow)
+        if rule is not None and block and not dotted:
+            end = len(part.text.rstrip())
+            report.add(rule_faults.missing_dot(part.span(end - 1, end), "in a block a `.` ends each rule"))
+        if rule is not None:
+            yield rule
+
+
+def _in_context(rule: Rule, view: str, relations: set[str], views: tuple[str, ...], report: Report) -> Rule:
+    """`rule` with its boolean functions as tests, if it is a rule of `view`."""
+    if rule.head.relation != view and rule.head.span is not None:
+        name = rule.head.relation
+        span = replace(rule.head.span, width=len(name))
+        report.add(rule_faults.other_head(name, view, span, views))
+    return replace(rule, body=tuple(_as_test(literal, relations, report) for literal in rule.body))
+
+
+def _as_test(literal: Literal, relations: set[str], report: Report) -> Literal:
+    """A function that no relation hides is a test; the parser could not tell."""
+    atom = literal.atom if isinstance(literal, Negation) else literal
+    if not isinstance(atom, Atom) or atom.relation in relations or atom.relation not in FUNCTIONS:
+        return literal
+    if atom.columns is not None and atom.span is not None:
+        report.add(rule_faults.named_in_function(atom.relation, atom.span))
+    return Test(Call(atom.relation, atom.args, atom.span), isinstance(literal, Negation), span=literal.span)

@@ -1,0 +1,168 @@
+"""The spec file, declared once: which keys there are, what they hold, and what they mean.
+
+Read by `shapes.read` (faults with positions) and by schema.py (JSON Schema for
+editors), so the two cannot disagree.
+"""
+
+from __future__ import annotations
+
+import re
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from foreset.diagnostics import Diagnostic
+from foreset.ir.program import DEFAULT_MAX_ROUNDS, STRATEGIES
+from foreset.ir.types import TYPE_NAMES, parse_type
+from foreset.spec import faults
+from foreset.spec.schedule import schedule_fault
+from foreset.spec.shapes import Anything, Flag, Key, ListOf, MapOf, Record, Text, Whole, check_name, kind_of
+from foreset.spec.yaml_nodes import Items, Node, Scalar
+
+_URI = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_USER = re.compile(r"://[^/@]*:[^/@]*@")
+_VIEW = re.compile(r"[a-z][a-z0-9_]{0,62}\.[a-z][a-z0-9_]{0,62}")
+MOST_ROUNDS = 1_000_000
+
+
+# ---------------------------------------------------------------- checks of single values
+def _check_group(node: Scalar, _where: str) -> Diagnostic | None:
+    return check_name(node, "a group")
+
+
+def _check_schedule(node: Scalar, _where: str) -> Diagnostic | None:
+    reason = schedule_fault(node.value)
+    return faults.bad_schedule(node.value, node.span, reason) if reason else None
+
+
+def _check_timezone(node: Scalar, _where: str) -> Diagnostic | None:
+    try:
+        if node.value != "UTC":
+            ZoneInfo(node.value)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return faults.unknown_timezone(node.value, node.span, available_timezones())
+    return None
+
+
+def _check_type(node: Scalar, where: str) -> Diagnostic | None:
+    if parse_type(node.value) is None:
+        column = where.removeprefix("column ").strip("`")
+        return faults.unknown_type(node.value, node.span, column, TYPE_NAMES)
+    return None
+
+
+def _check_table(node: Scalar, _where: str) -> Diagnostic | None:
+    text = node.value
+    if not text.strip() or not text.isprintable() or "`" in text:
+        return faults.bad_table(text, node.span, "it is no path", "write a folder below the warehouse, or a URI")
+    if _USER.search(text):
+        hint = "give credentials to Spark's configuration, never to a spec"
+        return faults.bad_table("...", node.span, "it holds a password", hint)
+    if not _URI.match(text) and text.startswith(("/", "~", "\\")):
+        hint = "write a folder below the warehouse, or a URI as file:///data/edge"
+        return faults.bad_table(text, node.span, "it is an absolute path", hint)
+    if ".." in re.split(r"[/\\]", text):
+        return faults.bad_table(text, node.span, "`..` leaves the warehouse", "write the path without `..`, or a URI")
+    return None
+
+
+def _check_view(node: Scalar, _where: str) -> Diagnostic | None:
+    return None if _VIEW.fullmatch(node.value) else faults.bad_view_reference(node.value, node.span)
+
+
+def _check_rules(node: Node, where: str) -> Diagnostic | None:
+    if isinstance(node, Scalar) and not node.empty:
+        return faults.folded_rules(node.span) if node.style == "folded" else None
+    if isinstance(node, Items) and node.items:
+        return None
+    if isinstance(node, Items) or (isinstance(node, Scalar) and node.empty):
+        return faults.nothing_there(node.span, where, "write at least one rule: a view holds what its rules derive")
+    hint = "write one rule a line after `- `, or all in a `|` block"
+    return faults.wrong_kind(node.span, where, "a list of rules or a `|` block", kind_of(node), hint)
+
+
+def _check_rows(node: Node, where: str) -> Diagnostic | None:
+    if isinstance(node, Items) or (isinstance(node, Scalar) and node.empty):
+        return None
+    return faults.wrong_kind(node.span, where, "a list of rows", kind_of(node), "write [[a, b], [c, d]]")
+
+
+# ---------------------------------------------------------------- the shapes
+_ROWS = Anything(
+    (("type", ["array", "null"]), ("items", {"type": "array", "description": "one value for each column"})),
+    _check_rows,
+)
+_RULES = Anything(
+    (("anyOf", [{"type": "array", "items": {"type": "string"}, "minItems": 1}, {"type": "string", "minLength": 1}]),),
+    _check_rules,
+)
+_TYPE_PATTERN = (
+    r"^\s*(boolean|bool|string|binary|tinyint|byte|smallint|short|int|integer|bigint|long|float|real|double|date|"
+    r"timestamp|timestamp_ltz|timestamp_ntz|(decimal|dec|numeric)\s*(\(.*\))?|array\s*<.*>)\s*$"
+)
+COLUMNS = MapOf(
+    Text(pattern=_TYPE_PATTERN, check=_check_type, examples=("string", "bigint", "decimal(10,2)")),
+    "column",
+    "write `name: type` for each column",
+)
+CHANGE = Record(
+    "change",
+    (
+        Key("insert", _ROWS, "rows that come"),
+        Key("delete", _ROWS, "rows that go"),
+    ),
+)
+SOURCE = Record(
+    "source",
+    (
+        Key("table", Text(check=_check_table, examples=("sales/edge",)),
+            "the Delta table: a folder below the warehouse, or a URI"),
+        Key("view", Text(pattern=f"^{_VIEW.pattern}$", check=_check_view, examples=("reach.closure",)),
+            "instead of a table: a view of another group, read at that group's committed refresh"),
+        Key("columns", COLUMNS, "the columns that rules use, by name and Spark SQL type", "columns: {name: string}"),
+        Key("description", Text(nullable=True), "what a row of it means"),
+    ),
+)  # fmt: skip
+VIEW = Record(
+    "view",
+    (
+        Key("columns", COLUMNS, "the columns of the view, by name and Spark SQL type", "columns: {name: string}"),
+        Key("rules", _RULES, "what is in the view: a list of rules, or a `|` block in which each rule ends with a dot",
+            "rules: [...]"),
+        Key("strategy", Text(choices=STRATEGIES), "how the view is kept up to date", default="auto"),
+        Key("export", Flag(), "also write a plain Delta table for tools that cannot read a refresh", default=False),
+        Key("description", Text(nullable=True), "what a row of it means"),
+        Key("expectations", ListOf(Anything((("type", "object"),)), "an expectation"),
+            "Great Expectations to check before each commit"),
+    ),
+)  # fmt: skip
+TEST = Record(
+    "test",
+    (
+        Key("name", Text(), "what it shows", "name: what it shows"),
+        Key("given", MapOf(_ROWS, "relation"), "the rows of the sources before the change"),
+        Key("change", MapOf(CHANGE, "relation"), "what happens to the sources"),
+        Key("expect", MapOf(CHANGE, "relation"), "the exact effects on views"),
+        Key("state", MapOf(_ROWS, "relation"), "the exact contents of views after the change"),
+    ),
+    "A unit test of the views, run by `foreset test` without Spark.",
+)
+SPEC = Record(
+    "",
+    (
+        Key("group", Text(pattern=r"^[a-z][a-z0-9_]{0,62}$", check=_check_group),
+            "the name of the group: one file, one DAG `foreset_<group>`", "group: name"),
+        Key("description", Text(nullable=True), "what the views are for"),
+        Key("owner", Text(nullable=True), "who answers for them"),
+        Key("schedule", Text(check=_check_schedule, nullable=True, examples=("0 2 * * *", "@daily")),
+            "when to refresh: five-field cron or a preset; null: by hand or by assets only"),
+        Key("timezone", Text(check=_check_timezone, examples=("Europe/Berlin",)),
+            "the time zone of the schedule", default="UTC"),
+        Key("tags", ListOf(Text(), "a tag"), "tags of the DAG"),
+        Key("max_rounds", Whole(1, MOST_ROUNDS), "after how many rounds recursion is stopped",
+            default=DEFAULT_MAX_ROUNDS),
+        Key("sources", MapOf(SOURCE, "source"), "the relations that the rules read"),
+        Key("views", MapOf(VIEW, "view", "write at least one view"), "the relations that Foreset keeps",
+            "views: {name: {columns: ..., rules: ...}}"),
+        Key("tests", ListOf(TEST, "a test"), "unit tests of the views"),
+    ),
+    "A group of Datalog views over Delta tables.",
+)  # fmt: skip
