@@ -1,0 +1,125 @@
+"""Every Spark setting that Foreset relies on, in one place, each with its reason.
+
+Server settings are fixed when a JVM starts and make its fingerprint. Session
+settings are set on each session that we open, so that they hold on any server.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+
+import psutil
+
+from foreset.errors import UsageError
+from foreset.session.jars import JarSet
+from foreset.session.locations import StateFiles
+
+DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+LOOPBACK = "127.0.0.1"
+IDLE_MINUTES = 15.0
+
+SESSION_CONF: Mapping[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",  # arithmetic that fails stops the refresh
+    # A spec's text never reaches SQL; should it ever, it can open no file. DataFrame reads and writes are not
+    # affected, statements on delta.`path` are: `path_sql` gives the session for those.
+    "spark.sql.runSQLOnFiles": "false",
+    # Else pins older than a week become unreadable (Delta 4.1 and later); our own gc decides instead.
+    "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a user may choose about the JVMs that Foreset starts."""
+
+    cores: str = "*"
+    memory_mb: int = 2048
+    idle_minutes: float = IDLE_MINUTES
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:
+        """Read FORESET_SPARK_CORES, FORESET_SPARK_MEMORY (such as 4g) and FORESET_SPARK_IDLE_MINUTES (0: never)."""
+        cores = environment.get("FORESET_SPARK_CORES", "*")
+        if cores != "*" and not cores.isdigit():
+            raise UsageError(f"FORESET_SPARK_CORES is {cores!r}", "give a number, or * for all cores")
+        memory = environment.get("FORESET_SPARK_MEMORY")
+        idle = environment.get("FORESET_SPARK_IDLE_MINUTES", str(IDLE_MINUTES))
+        try:
+            return cls(cores, _megabytes(memory) if memory else default_memory_mb(), float(idle))
+        except ValueError as fault:
+            raise UsageError(
+                f"FORESET_SPARK_MEMORY or FORESET_SPARK_IDLE_MINUTES cannot be read: {fault}",
+                "give memory as 4g or 4096m, and idle minutes as a number",
+            ) from fault
+
+    def tasks(self) -> int:
+        """How many tasks run at once."""
+        return (os.cpu_count() or 1) if self.cores == "*" else int(self.cores)
+
+
+def default_memory_mb() -> int:
+    """Return a quarter of the machine's memory, at least 1 GB and at most 8 GB."""
+    return max(1024, min(8192, psutil.virtual_memory().total // (4 * 1024 * 1024)))
+
+
+def _megabytes(text: str) -> int:
+    number, unit = text[:-1], text[-1:].lower()
+    factor = {"g": 1024, "m": 1}.get(unit)
+    if factor is None or int(number) <= 0:
+        raise ValueError(text)
+    return int(number) * factor
+
+
+def jvm_conf(settings: Settings, jars: JarSet, files: StateFiles, master: str) -> dict[str, str]:
+    """Return the settings of a JVM that Foreset starts, embedded or in-process."""
+    tasks = str(settings.tasks())
+    return {
+        **SESSION_CONF,
+        "spark.master": master,
+        "spark.app.name": "foreset",
+        **({"spark.jars": ",".join(map(str, jars.paths))} if jars.paths else {}),
+        "spark.sql.extensions": DELTA_EXTENSION,
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.driver.memory": f"{settings.memory_mb}m",
+        # Nobody but this machine reaches the driver, its block manager, or the Connect port.
+        "spark.driver.host": LOOPBACK,
+        "spark.driver.bindAddress": LOOPBACK,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": tasks,
+        "spark.databricks.delta.snapshotPartitions": "1",  # 50 by default: 50 tasks to read a tiny log
+        "spark.scheduler.mode": "FAIR",  # strata of one refresh run side by side
+        "spark.cleaner.periodicGC.interval": "5min",  # local checkpoints of a long-lived server
+        "spark.local.dir": str(files.scratch),
+        "spark.sql.warehouse.dir": str(files.scratch / "spark-warehouse"),
+    }
+
+
+def connect_conf() -> dict[str, str]:
+    """Return what makes a JVM a Connect server. The token is not here: a command line is public."""
+    return {
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.address": LOOPBACK,
+        "spark.connect.grpc.binding.port": "0",
+        "spark.sql.artifact.isolation.enabled": "true",
+        "spark.sql.artifact.isolation.alwaysApplyClassloader": "true",
+    }
+
+
+def fingerprint(conf: Mapping[str, str], jars: JarSet) -> str:
+    """Return what must be equal for a running server to serve a client: settings, jars and versions."""
+    identity = {
+        "conf": dict(conf),
+        "jars": jars.fingerprint,
+        "spark": metadata.version("pyspark"),
+        "python": platform.python_version_tuple()[:2],  # functions are pickled between the two
+    }
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]

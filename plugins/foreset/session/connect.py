@@ -1,0 +1,115 @@
+"""Clients of a Spark Connect server: a channel, a patience, and the mode that pyspark must be in."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from foreset.errors import EnvironmentFault
+from foreset.session.config import LOOPBACK
+from foreset.session.jvm import environment
+
+if TYPE_CHECKING:
+    import grpc  # type: ignore[import-untyped] # ships no types
+    from pyspark.sql import SparkSession
+
+MODE_VARIABLE = "SPARK_CONNECT_MODE_ENABLED"
+
+
+def connect_mode(*, on: bool) -> contextlib.AbstractContextManager[None]:
+    """Make pyspark's functions build Connect columns (or classic ones) for a while.
+
+    pyspark looks at this variable in every call of `functions`, so in one
+    process the innermost open handle decides.
+    """
+    return environment({MODE_VARIABLE: "1" if on else None})
+
+
+def endpoint_of(url: str) -> str:
+    """Return host:port of a sc:// URL, without the token that it may carry."""
+    parts = urlsplit(url.partition(";")[0].rstrip("/"))
+    return f"{parts.hostname}:{parts.port or 15002}"
+
+
+def connect_embedded(port: int, token: str, session_conf: Mapping[str, str], patience_s: float) -> SparkSession:
+    """Connect to this machine's server, with the token, over a channel that never leaves the machine."""
+    import grpc
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+
+    address = f"{LOOPBACK}:{port}"
+
+    class LoopbackChannel(DefaultChannelBuilder):
+        """pyspark sends a token over plain channels to `localhost` only, a name that may also mean ::1."""
+
+        def toChannel(self) -> grpc.Channel:  # noqa: N802 - the name is pyspark's
+            credentials = grpc.composite_channel_credentials(
+                grpc.local_channel_credentials(), grpc.access_token_call_credentials(token)
+            )
+            return self._secure_channel(address, credentials)
+
+    builder = LoopbackChannel(f"sc://{address}")
+    return _session(builder, f"the embedded Spark server on port {port}", session_conf, patience_s)
+
+
+def connect_remote(url: str, session_conf: Mapping[str, str], patience_s: float) -> SparkSession:
+    """Connect to the server of a sc:// URL and check that it knows Delta."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+
+    try:
+        builder = DefaultChannelBuilder(url)
+    except PySparkException as fault:
+        raise EnvironmentFault(f"FORESET_SPARK cannot be read: {fault}", "write sc://host:port") from fault
+    return _session(builder, f"the Spark Connect server {endpoint_of(url)}", session_conf, patience_s)
+
+
+def _session(builder: Any, name: str, session_conf: Mapping[str, str], patience_s: float) -> SparkSession:  # noqa: ANN401
+    import grpc
+    from pyspark.errors import PySparkException
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+    from pyspark.sql.connect.session import SparkSession
+
+    _await_ready(builder, name, patience_s)
+    session = SparkSession(connection=builder)
+    # pyspark tries for ten minutes; a server that has crashed does not come back at its port.
+    session.client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=2000)])
+    try:
+        with _quiet():
+            for key, value in session_conf.items():
+                session.conf.set(key, value)
+    except (PySparkException, grpc.RpcError) as fault:
+        with contextlib.suppress(Exception):
+            session.client.close()
+        raise EnvironmentFault(
+            f"{name} refuses this session: {str(fault).strip().splitlines()[0]}", "check its token, version and jars"
+        ) from fault
+    return session  # type: ignore[return-value] # the Connect class stands in for the classic one
+
+
+def _await_ready(builder: Any, name: str, patience_s: float) -> None:  # noqa: ANN401
+    """Wait for a real answer: a stopped server's socket still accepts connections."""
+    import grpc
+
+    channel: grpc.Channel = builder.toChannel()
+    try:
+        grpc.channel_ready_future(channel).result(timeout=patience_s)
+    except grpc.FutureTimeoutError as fault:
+        raise EnvironmentFault(
+            f"{name} does not answer within {patience_s:.0f} s", "see that it runs and can be reached from here"
+        ) from fault
+    finally:
+        channel.close()
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep pyspark from printing a page of JSON for a refusal that we report in one line."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)

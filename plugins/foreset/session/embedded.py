@@ -1,0 +1,221 @@
+"""The embedded server of a warehouse: find it, or start it, or replace it; and stop it.
+
+One server per warehouse. Who finds, starts or stops holds the starters' lock,
+except on the fast path: a client that holds the clients' lock *and then* reads
+a fitting state may connect, since an idle server leaves only while it holds
+that lock alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from foreset.errors import EnvironmentFault
+from foreset.session.config import SESSION_CONF, Settings, connect_conf, fingerprint, jvm_conf
+from foreset.session.connect import connect_embedded
+from foreset.session.jars import verified_jars
+from foreset.session.jvm import child_environment, tail
+from foreset.session.locations import StateFiles, absolute_warehouse, prepared, state_files
+from foreset.session.locks import FileLock, second_writer, writer_lock_is_free
+from foreset.session.order import LaunchOrder
+from foreset.session.state import Fit, ServerState, forget_state, judge, read_state
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+START_S = 120.0
+ANSWER_S = 20.0
+DYING_WRITER_S = 15.0  # how long a JVM that is ending may keep the writer lock
+# Secrets and switches of whoever happens to start the server must not live on in it.
+PRIVATE_PREFIXES = ("AIRFLOW_", "_AIRFLOW_", "SPARK_CONNECT_")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerReport:
+    """What is known of a warehouse's server, without its token."""
+
+    fit: Fit | None  # None: none was started, or it was stopped
+    port: int = 0
+    supervisor_pid: int = 0
+    jvm_pid: int = 0
+    in_use: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The server that a client wants."""
+
+    warehouse: str
+    files: StateFiles
+    conf: dict[str, str]
+    fingerprint: str
+    idle_s: float
+
+
+def wanted_server(warehouse: str, settings: Settings) -> Wanted:
+    """Return what a server of `warehouse` must be; checks the jars."""
+    files = state_files(warehouse)
+    jars = verified_jars()
+    conf = {**jvm_conf(settings, jars, files, f"local[{settings.cores}]"), **connect_conf()}
+    return Wanted(absolute_warehouse(warehouse), files, conf, fingerprint(conf, jars), settings.idle_minutes * 60)
+
+
+@contextlib.contextmanager
+def embedded_session(warehouse: str, settings: Settings) -> Iterator[SparkSession]:
+    """Open a session on the warehouse's server, starting or replacing the server where needed."""
+    want = wanted_server(warehouse, settings)
+    prepared(want.files)
+    attached = _attach(want)
+    if attached is None:
+        with _starters(want.files):
+            attached = _attach(want)
+            if attached is None:
+                _clear_the_way(want)
+                _start(want)
+                attached = _attach(want)
+    if attached is None:
+        raise EnvironmentFault("the embedded Spark server ended right after its start\n" + tail(want.files.log))
+    client, spark = attached
+    try:
+        yield spark
+    finally:
+        with contextlib.suppress(Exception):  # the server may be gone: there is nothing left to release
+            spark.stop()
+        client.release()
+
+
+def inspect_server(warehouse: str, settings: Settings | None = None) -> ServerReport:
+    """Say what a warehouse's state file amounts to; without `settings`, whatever it was started with is right."""
+    files = state_files(warehouse)
+    state = read_state(files)
+    if state is None:
+        return ServerReport(None)
+    wanted = state.fingerprint if settings is None else wanted_server(warehouse, settings).fingerprint
+    fit = judge(state, absolute_warehouse(warehouse), wanted)
+    return ServerReport(fit, state.port, state.supervisor.pid, state.jvm.pid, _in_use(files))
+
+
+def stop_server(warehouse: str) -> bool:
+    """End the warehouse's server, in use or not; return whether there was one."""
+    files = state_files(warehouse)
+    if not files.folder.is_dir():
+        return False
+    with _starters(files):
+        state = read_state(files)
+        if state is None or judge(state, absolute_warehouse(warehouse), state.fingerprint) is not Fit.FITS:
+            return False
+        _end(state, files)
+        return True
+
+
+@contextlib.contextmanager
+def _starters(files: StateFiles) -> Iterator[None]:
+    lock = FileLock.take(files.starters, shared=False, wait_s=START_S + DYING_WRITER_S)
+    if lock is None:
+        raise EnvironmentFault(
+            f"another process has been starting this warehouse's Spark server for over {START_S:.0f} s",
+            f"see {files.log}, end that process, and try again",
+        )
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _attach(want: Wanted) -> tuple[FileLock, SparkSession] | None:
+    client = FileLock.take(want.files.clients, shared=True, wait_s=2.0)
+    if client is None:
+        return None
+    try:
+        state = read_state(want.files)
+        if state is not None and judge(state, want.warehouse, want.fingerprint) is Fit.FITS:
+            return client, connect_embedded(state.port, state.token, SESSION_CONF, ANSWER_S)
+    except EnvironmentFault:
+        pass  # it runs but does not answer, or refuses: `_clear_the_way` decides
+    except BaseException:
+        client.release()
+        raise
+    client.release()
+    return None
+
+
+def _clear_the_way(want: Wanted) -> None:
+    """Take away whatever is in the place of the wanted server, or say why it cannot be taken away."""
+    state = read_state(want.files)
+    if state is not None:
+        fit = judge(state, want.warehouse, want.fingerprint)
+        mine = fit in {Fit.FITS, Fit.OTHER_SETTINGS, Fit.CRASHED}
+        if fit in {Fit.FITS, Fit.OTHER_SETTINGS} and _in_use(want.files):
+            trouble = "does not answer" if fit is Fit.FITS else "has other settings (memory, cores, jars or versions)"
+            raise EnvironmentFault(
+                f"the Spark server of {want.warehouse} {trouble} and is in use (process {state.supervisor.pid})",
+                "wait for its clients to end, or use the same FORESET_SPARK_* settings as they do",
+            )
+        if mine:
+            _end(state, want.files)
+        elif fit is Fit.OTHER_WAREHOUSE or writer_lock_is_free(want.files):
+            forget_state(want.files)
+    deadline = time.monotonic() + DYING_WRITER_S
+    while not writer_lock_is_free(want.files):
+        if time.monotonic() > deadline:
+            raise second_writer(want.files)
+        time.sleep(0.1)
+
+
+def _in_use(files: StateFiles) -> bool:
+    alone = FileLock.take(files.clients, shared=False, wait_s=0.3)
+    if alone is not None:
+        alone.release()
+    return alone is None
+
+
+def _end(state: ServerState, files: StateFiles) -> None:
+    state.supervisor.end(grace_s=12.0)
+    state.jvm.end(grace_s=3.0)
+    forget_state(files, state.launch)
+
+
+def _start(want: Wanted) -> None:
+    files = want.files
+    shutil.rmtree(files.scratch, ignore_errors=True)
+    files.scratch.mkdir()
+    launch = uuid.uuid4().hex
+    order = LaunchOrder(
+        launch, want.warehouse, str(files.folder), want.fingerprint, uuid.uuid4().hex + uuid.uuid4().hex, want.idle_s,
+        want.conf,
+    )  # fmt: skip
+    with files.log.open("wb") as log:
+        supervisor = subprocess.Popen(
+            [sys.executable, "-m", "foreset.session.supervisor"],
+            stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, cwd=files.folder, env=_server_environment(),
+            start_new_session=True,  # Ctrl-C and the end of an Airflow task are not for the server
+            text=True,
+        )  # fmt: skip
+    assert supervisor.stdin is not None
+    with supervisor.stdin as order_in:
+        order_in.write(order.to_json())
+    deadline = time.monotonic() + START_S
+    while (state := read_state(files)) is None or state.launch != launch:
+        ended = supervisor.poll() is not None
+        if ended or time.monotonic() > deadline:
+            supervisor.kill()
+            how = f"ended with {supervisor.wait()}" if ended else f"was not ready within {START_S:.0f} s"
+            raise EnvironmentFault(
+                f"the embedded Spark server {how}; the end of {files.log}:\n{tail(files.log)}", "run `foreset doctor`"
+            )
+        time.sleep(0.05)
+
+
+def _server_environment() -> dict[str, str]:
+    changes = child_environment()
+    kept = {k: v for k, v in os.environ.items() if k not in changes and not k.startswith(PRIVATE_PREFIXES)}
+    return {**kept, **{name: value for name, value in changes.items() if value is not None}}

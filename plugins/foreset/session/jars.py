@@ -1,0 +1,87 @@
+"""The Delta jars: where they are, and whether they are the ones that were tested."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from foreset.errors import EnvironmentFault
+
+PROJECT = Path(__file__).resolve().parents[3]
+FETCH = "run `make setup` (or `python docker/fetch_jars.py`), or point FORESET_JARS to a folder that has them"
+
+
+@dataclass(frozen=True, slots=True)
+class LockedJar:
+    """One line of docker/jars.lock."""
+
+    file: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class JarSet:
+    """What Spark must load; `paths` is empty where the jars lie in Spark's own folder already."""
+
+    paths: tuple[Path, ...]
+    fingerprint: str
+
+
+def read_lock(text: str) -> tuple[LockedJar, ...]:
+    """Return the jars of a lock file: lines of coordinate, file, SHA-256 (`exclude` lines are for the fetcher)."""
+    lines = (line.partition("#")[0].split() for line in text.splitlines())
+    return tuple(LockedJar(line[1], line[2]) for line in lines if len(line) == 3)
+
+
+def jar_folder() -> Path:
+    """Return the folder that should have the jars: FORESET_JARS, or the checkout's cache."""
+    named = os.environ.get("FORESET_JARS")
+    return Path(named).resolve() if named else PROJECT / ".cache" / "jars"
+
+
+def lock_file() -> Path:
+    """Return the lock file: beside the jars where they were shipped together, else the checkout's."""
+    beside = jar_folder() / "jars.lock"
+    return beside if beside.is_file() else PROJECT / "docker" / "jars.lock"
+
+
+def faults_of(jars: tuple[LockedJar, ...], folder: Path) -> tuple[str, ...]:
+    """Say of each jar that is missing or not the tested one what is wrong with it."""
+
+    def fault(jar: LockedJar) -> str:
+        path = folder / jar.file
+        if not path.is_file():
+            return f"{jar.file} is missing"
+        same = hashlib.sha256(path.read_bytes()).hexdigest() == jar.sha256
+        return "" if same else f"{jar.file} is not the tested one (its SHA-256 differs)"
+
+    return tuple(said for said in map(fault, jars) if said)
+
+
+def verified_jars() -> JarSet:
+    """Return the jars that Spark must load, each with the hash of the lock; raise with the fix otherwise."""
+    lock = lock_file()
+    if lock.is_file():
+        jars, folder = read_lock(lock.read_text()), jar_folder()
+        if not (faults := faults_of(jars, folder)):
+            fingerprint = hashlib.sha256("".join(jar.sha256 for jar in jars).encode()).hexdigest()[:16]
+            return JarSet(tuple(folder / jar.file for jar in jars), fingerprint)
+        if not (named := _shipped_with_spark()):
+            raise EnvironmentFault(f"the Delta jars in {folder} cannot be used: {'; '.join(faults)}", FETCH)
+        return JarSet((), named)
+    if named := _shipped_with_spark():
+        return JarSet((), named)
+    raise EnvironmentFault(f"no Delta jars: {lock} does not exist", FETCH)
+
+
+def _shipped_with_spark() -> str:
+    home = os.environ.get("SPARK_HOME")
+    spec = importlib.util.find_spec("pyspark")
+    folders = (
+        [Path(home)] if home else [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
+    )
+    found = (jar.name for folder in folders for jar in (folder / "jars").glob("delta-spark_*.jar"))
+    return next(found, "")

@@ -1,0 +1,197 @@
+"""Open the Spark session that FORESET_SPARK names: embedded, remote, in-process, or one that is given.
+
+All four end in a `SessionHandle` whose `spark` is *ours*: a session with its
+own settings, so that neither a user's session nor a rival refresh is changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import psutil
+
+from foreset.errors import EnvironmentFault, UsageError
+from foreset.session.admin import forget_sibling, sibling_of
+from foreset.session.config import DELTA_EXTENSION, SESSION_CONF, Settings, jvm_conf
+from foreset.session.connect import connect_mode, connect_remote, endpoint_of
+from foreset.session.embedded import embedded_session
+from foreset.session.jars import verified_jars
+from foreset.session.jvm import start_jvm, writing_from
+from foreset.session.locations import StateFiles, absolute_warehouse, local_path, prepared, state_files
+from foreset.session.locks import second_writer, writer_lock_is_free, writing_through
+from foreset.session.state import read_state
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REMOTE_ANSWER_S = 30.0
+_LOCAL = re.compile(r"local(\[(\*|[1-9]\d*)\])?")
+
+
+class SessionKind(StrEnum):
+    """Where the work is done."""
+
+    EMBEDDED = "embedded"
+    REMOTE = "remote"
+    LOCAL = "local"
+    GIVEN = "given"
+
+
+@dataclass(slots=True)
+class SessionHandle:
+    """An open session: use `spark` until `close`, or use the handle in a `with` statement."""
+
+    spark: SparkSession
+    kind: SessionKind
+    warehouse: str  # absolute: a server runs in another folder than its clients
+    _closing: contextlib.ExitStack = field(repr=False)
+
+    def close(self) -> None:
+        """Release the session and the right to write; a server that Foreset started stays for the next client."""
+        self._closing.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_session(
+    spark: SparkSession | str | None = None, warehouse: str = "warehouse", settings: Settings | None = None
+) -> SessionHandle:
+    """Open a session on `warehouse`; `spark` is a session, a name as in FORESET_SPARK, or None to read that.
+
+    Names: `embedded` (or nothing) for the warehouse's own server, `sc://host:port`
+    for another one, `local[*]` or `local[N]` for this process.
+    """
+    place = absolute_warehouse(warehouse)
+    chosen = spark if spark is not None else os.environ.get("FORESET_SPARK", "")
+    with contextlib.ExitStack() as stack:
+        if not isinstance(chosen, str):
+            kind, opened = SessionKind.GIVEN, _given(chosen, place)
+        elif chosen in {"", "embedded"} or _is_embedded_server(chosen, place):
+            kind, opened = SessionKind.EMBEDDED, _embedded(place, settings or Settings.from_environment())
+        elif chosen.startswith("sc://"):
+            kind, opened = SessionKind.REMOTE, _remote(chosen, place)
+        elif _LOCAL.fullmatch(chosen):
+            kind, opened = SessionKind.LOCAL, _local(chosen, place, settings or Settings.from_environment())
+        else:
+            raise UsageError(f"FORESET_SPARK is {chosen!r}", "use embedded, sc://host:port, or local[*]")
+        session = stack.enter_context(opened)
+        stack.callback(forget_sibling, session)
+        return SessionHandle(session, kind, place, stack.pop_all())
+    raise AssertionError("unreachable")  # for mypy: an ExitStack might swallow exceptions
+
+
+@contextlib.contextmanager
+def _embedded(warehouse: str, settings: Settings) -> Iterator[SparkSession]:
+    with connect_mode(on=True), embedded_session(warehouse, settings) as spark:
+        yield spark
+
+
+@contextlib.contextmanager
+def _remote(url: str, warehouse: str) -> Iterator[SparkSession]:
+    with connect_mode(on=True), _writer(warehouse, endpoint_of(url)):
+        spark = connect_remote(url, SESSION_CONF, REMOTE_ANSWER_S)
+        try:
+            _check_delta(spark)
+            yield spark
+        finally:
+            with contextlib.suppress(Exception):
+                spark.stop()
+
+
+@contextlib.contextmanager
+def _local(master: str, warehouse: str, settings: Settings) -> Iterator[SparkSession]:
+    """Use this process's JVM, starting it on first use: it stays warm until the process ends."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    files = prepared(state_files(warehouse))
+    with connect_mode(on=False):
+        context = SparkContext._active_spark_context  # noqa: SLF001 - getOrCreate would start one with wrong settings
+        if context is None:
+            if not writer_lock_is_free(files):
+                raise second_writer(files)  # known before the seconds that a JVM takes
+            conf = jvm_conf(settings, verified_jars(), files, master)
+            conf["spark.local.dir"] = str(_own_scratch(files))
+            base = start_jvm(conf, files.log.with_name("local.log"))
+        else:
+            base = SparkSession(context)
+        with _classic(base, warehouse) as spark:
+            yield spark
+
+
+def _own_scratch(files: StateFiles) -> Path:
+    """Return a scratch folder of this process, and sweep those that killed processes left."""
+    for folder in files.folder.glob("local-*"):
+        if not psutil.pid_exists(int(folder.name.removeprefix("local-"))):
+            shutil.rmtree(folder, ignore_errors=True)
+    return files.folder / f"local-{os.getpid()}"
+
+
+@contextlib.contextmanager
+def _given(base: SparkSession, warehouse: str) -> Iterator[SparkSession]:
+    if hasattr(base, "_jvm"):
+        with connect_mode(on=False), _classic(base, warehouse) as spark:
+            yield spark
+        return
+    connect: Any = base  # the Connect class stands in for the classic one
+    endpoint: str = getattr(getattr(connect.client, "_builder", None), "endpoint", connect.client.host)
+    state = read_state(state_files(warehouse))
+    own = state is not None and endpoint.endswith(f":{state.port}")
+    with connect_mode(on=True), contextlib.nullcontext() if own else _writer(warehouse, endpoint):
+        _check_delta(base)
+        ours: Any = sibling_of(connect)
+        try:
+            _configure(ours, SESSION_CONF)
+            yield ours
+        finally:
+            with contextlib.suppress(Exception):
+                ours.client.release_session()  # not stop(): the channel may be shared with the user's session
+
+
+@contextlib.contextmanager
+def _classic(base: SparkSession, warehouse: str) -> Iterator[SparkSession]:
+    files = prepared(state_files(warehouse))
+    _check_delta(base)
+    with writing_from(base, files, f"the JVM of process {os.getpid()}"):
+        spark = sibling_of(base)
+        _configure(spark, SESSION_CONF)
+        yield spark
+
+
+def _writer(warehouse: str, endpoint: str) -> contextlib.AbstractContextManager[None]:
+    """Guard a warehouse on a disk of this machine; an object store has a log store of its own to do that."""
+    if local_path(warehouse) is None:
+        return contextlib.nullcontext()
+    return writing_through(endpoint, prepared(state_files(warehouse)))
+
+
+def _is_embedded_server(url: str, warehouse: str) -> bool:
+    """Say whether a sc:// URL means the warehouse's own server, whose JVM holds the writer lock already."""
+    state = read_state(state_files(warehouse))
+    return state is not None and endpoint_of(url) in {f"localhost:{state.port}", f"127.0.0.1:{state.port}"}
+
+
+def _configure(spark: SparkSession, conf: Mapping[str, str]) -> None:
+    for key, value in conf.items():
+        spark.conf.set(key, value)
+
+
+def _check_delta(spark: SparkSession) -> None:
+    if DELTA_EXTENSION not in (spark.conf.get("spark.sql.extensions", "") or ""):
+        raise EnvironmentFault(
+            "this Spark does not know Delta",
+            f"start it with the jars of docker/jars.lock, spark.sql.extensions={DELTA_EXTENSION} and "
+            "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        )
