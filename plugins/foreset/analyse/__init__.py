@@ -1,0 +1,1 @@
+"""Facts about a program; nothing here changes it."""

@@ -1,0 +1,52 @@
+"""The strata of a program: parts that read each other, in an order in which all they read is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from foreset.analyse.graph import components, dependencies
+from foreset.analyse.wellfounded import can_be_cyclic
+from foreset.ir.program import View
+from foreset.ir.rules import Negation
+from foreset.ir.strata import Layering, Stratum
+
+
+def layering(views: tuple[View, ...]) -> Layering:
+    """The strata of stratified views in normal form, by level and then in the order of the file."""
+    graph = dependencies(views)
+    by_name = {view.name: view for view in views}
+    place = {name: i for i, name in enumerate(by_name)}
+    parts = components(graph)
+    levels = _levels(parts, graph)
+    parts.sort(key=lambda part: (levels[part[0]], place[part[0]]))
+    number = {name: i for i, part in enumerate(parts, start=1) for name in part}
+    return Layering(
+        tuple(_stratum(tuple(by_name[name] for name in part), graph, number, levels[part[0]]) for part in parts)
+    )
+
+
+def _levels(parts: list[tuple[str, ...]], graph: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+    levels: dict[str, int] = {}
+    for part in parts:
+        below = (levels[read] for name in part for read in graph[name] if read in graph and read not in part)
+        levels.update(dict.fromkeys(part, 1 + max(below, default=0)))
+    return levels
+
+
+def _stratum(
+    views: tuple[View, ...], graph: Mapping[str, tuple[str, ...]], number: Mapping[str, int], level: int
+) -> Stratum:
+    own = frozenset(view.name for view in views)
+    read = tuple(dict.fromkeys(name for view in views for name in graph[view.name]))
+    recursive = any(name in own for name in read)
+    lower = tuple(name for name in read if name not in own)
+    return Stratum(
+        number=number[views[0].name],
+        level=level,
+        views=views,
+        recursive=recursive,
+        monotone=not any(isinstance(one, Negation) for view in views for rule in view.rules for one in rule.body),
+        cyclic=recursive and can_be_cyclic(views),
+        reads=lower,
+        depends_on=tuple(sorted({number[name] for name in lower if name in number})),
+    )
