@@ -51,7 +51,7 @@ class Derive:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """`target := target + source`."""
+    """`target := target + source`, which are disjoint: whoever writes steps sees to it."""
 
     target: Ref
     source: Ref

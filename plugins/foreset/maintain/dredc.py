@@ -87,7 +87,7 @@ def _insert(stratum: Stratum, flips: Flips) -> tuple[Step, ...]:
         start.append(Pick(Ref(name, Version.RED_NEXT), Ref(name, Version.DEL), Standing.STANDING))
     start.append(Tally(tuple(first)))
     for name in stratum.names:
-        start.append(_rising(name))
+        start.append(_rising(name, Ref(name, Version.RED_NEXT)))
         start.append(Merge(Ref(name, Version.INS_NEXT), Ref(name, Version.RED_NEXT)))
     merges = tuple(Merge(Ref(name, Version.INS), Ref(name, Version.INS_NEXT)) for name in stratum.names)
     rises = tuple(_rising(name) for name in stratum.names)
@@ -96,8 +96,8 @@ def _insert(stratum: Stratum, flips: Flips) -> tuple[Step, ...]:
     return (*start, loop, *(step for name in stratum.names for step in _net(name)))
 
 
-def _rising(name: str) -> Pick:
-    known = (Ref(name, Version.LIVE),)
+def _rising(name: str, *known_too: Ref) -> Pick:
+    known = (Ref(name, Version.LIVE), *known_too)
     return Pick(Ref(name, Version.INS_NEXT), Ref(name, Version.TOUCHED), Standing.STANDING, known)
 
 

@@ -77,7 +77,8 @@ class Memory:
         self._stored[ref] = rows if isinstance(rows, Rows) else Rows(rows)
 
     def merge(self, ref: Ref, rows: Collection[Row]) -> None:
-        """Add to a stored version."""
+        """Add to a stored version, which holds none of `rows` yet."""
+        assert self.stored(ref).set.isdisjoint(rows), f"{ref} already holds some of what is merged into it"
         if ref in self._stored:
             self._stored[ref].add(rows)
         else:

@@ -1,0 +1,1 @@
+"""A reader of steps that runs them in Spark: DataFrames, classic or over Spark Connect."""

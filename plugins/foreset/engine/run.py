@@ -1,0 +1,191 @@
+"""A reader of steps that runs them in Spark.
+
+Every derivation is one action, which counts its rows on the way; emptiness tests
+and merges cost none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING, Any, assert_never
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Observation
+from pyspark.sql import functions as F
+
+from foreset.engine.compile import derive
+from foreset.engine.counters import CounterFrames
+from foreset.engine.failures import explain_failure
+from foreset.engine.frames import Frames, Piece
+from foreset.engine.types import column_names
+from foreset.errors import EvaluationError
+from foreset.ir.rules import Rule
+from foreset.ir.steps import (
+    AssertCounts,
+    Count,
+    Counter,
+    Derivation,
+    Derive,
+    Forget,
+    Merge,
+    Phase,
+    Pick,
+    Ref,
+    Repeat,
+    Step,
+    Subtract,
+    Tally,
+)
+from foreset.ir.versions import Version
+from foreset.reference.interpret import endless
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MANY_PIECES = 16  # a version in more pieces is put together, or its unions grow without end
+Listener = Callable[[dict[str, Any]], None]
+
+
+@dataclass(slots=True)
+class Engine:
+    """Runs the phases of one stratum over its frames."""
+
+    frames: Frames
+    max_rounds: int
+    counters: dict[str, CounterFrames] = field(default_factory=dict)
+    listen: Listener = lambda _: None
+    rounds: int = 0
+
+    def run(self, phase: Phase) -> None:
+        """Run one phase; its results are in the frames."""
+        for step in phase.steps:
+            self._step(step)
+
+    def _step(self, step: Step) -> None:
+        match step:
+            case Derive(parts=parts):
+                found = [(part.target, self._derived(part)) for part in parts]
+                for target, piece in found:
+                    self.frames.put(target, piece)
+            case Merge(target=target, source=source):
+                self._merge(target, source)
+            case Subtract(target=target, source=source, less=less):
+                self._subtract(target, source, less)
+            case Tally(parts=counts):
+                self._tally(counts)
+            case Pick():
+                self._pick(step)
+            case Forget(relation=relation):
+                self.counters[relation] = CounterFrames(len(self.frames.schemas[relation]))
+            case AssertCounts(relation=relation):
+                self._assert_counts(relation)
+            case Repeat(body=body, until_empty=until_empty):
+                self._repeat(body, until_empty)
+            case _:
+                assert_never(step)
+
+    def _derived(self, part: Derivation) -> Piece:
+        within = None
+        if part.within is not None:
+            within = self.frames.read(part.within)
+            if within.rows == 0:
+                return self._nothing(part.target)
+        found = [frame for rule in part.rules if (frame := derive(rule, self.frames, within)) is not None]
+        if not found:
+            return self._nothing(part.target)
+        candidates = self._cut(union(found).distinct(), part.rules)
+        if candidates.rows == 0 or all(self.frames.empty(ref) for ref in part.without):
+            return candidates
+        return self._cut(self.frames.without(candidates, part.without), part.rules)
+
+    def _merge(self, target: Ref, source: Ref) -> None:
+        pieces = (*self.frames.pieces(target), *self.frames.pieces(source))
+        if len(pieces) > MANY_PIECES:
+            pieces = (self._cut(union([piece.frame for piece in pieces])),)
+        self.frames.put(target, *pieces)
+
+    def _subtract(self, target: Ref, source: Ref, less: Sequence[Ref]) -> None:
+        rows = self.frames.read(source)
+        if rows.rows == 0 or all(self.frames.empty(ref) for ref in less):
+            self.frames.put(target, *self.frames.pieces(source))
+            return
+        self.frames.put(target, self._cut(self.frames.without(rows, less)))
+
+    def _tally(self, counts: Sequence[Count]) -> None:
+        relations = dict.fromkeys(part.relation for part in counts)
+        for relation in (*relations, *(name for name in self.counters if name not in relations)):
+            frames = [frame for part in counts if part.relation == relation for frame in self._signed(part)]
+            touched = Ref(relation, Version.TOUCHED)
+            if not frames:
+                self.frames.put(touched)
+                continue
+            names = column_names(len(self.frames.schemas[relation]))
+            sums = [F.sum(name).alias(name) for name in ("base", "recursive")]
+            rules = tuple(rule for part in counts for rule in part.rules)
+            piece = self._cut(union(frames).groupBy(*names).agg(*sums), rules)
+            if piece.rows:
+                self._counters(relation).changes.append(piece)
+            self.frames.put(touched, Piece(piece.frame.select(*names), piece.rows))
+
+    def _signed(self, part: Count) -> list[DataFrame]:
+        sign, none = F.lit(part.sign).cast("bigint"), F.lit(0).cast("bigint")
+        base, recursive = (sign, none) if part.counter is Counter.BASE else (none, sign)
+        found = [frame for rule in part.rules if (frame := derive(rule, self.frames)) is not None]
+        return [frame.withColumn("base", base).withColumn("recursive", recursive) for frame in found]
+
+    def _counters(self, relation: str) -> CounterFrames:
+        return self.counters.setdefault(relation, CounterFrames(len(self.frames.schemas[relation])))
+
+    def _pick(self, step: Pick) -> None:
+        rows = self.frames.read(step.source)
+        if rows.rows == 0:
+            self.frames.put(step.target)
+            return
+        standing = self._cut(self._counters(step.source.relation).standing(rows, step.standing))
+        if standing.rows and not all(self.frames.empty(ref) for ref in step.without):
+            standing = self._cut(self.frames.without(standing, step.without))
+        self.frames.put(step.target, standing)
+
+    def _assert_counts(self, relation: str) -> None:
+        wrong = self._counters(relation).below_zero()
+        row = wrong.limit(1).collect() if wrong is not None else []
+        if row:
+            raise EvaluationError(
+                f"view {relation}: the stored number of derivations of {tuple(row[0])[:-2]} is wrong",
+                "the state does not belong to these rows: refresh with `--mode recompute`",
+            )
+
+    def _repeat(self, body: tuple[Step, ...], until_empty: tuple[Ref, ...]) -> None:
+        rounds = 0
+        while not all(self.frames.empty(ref) for ref in until_empty):
+            rounds += 1
+            found = {ref.relation: self.frames.count(ref) for ref in until_empty}
+            self.listen({"event": "round", "round": rounds, "rows": found})
+            if rounds > self.max_rounds:
+                raise EvaluationError(*endless(sorted(found), self.max_rounds))
+            for step in body:
+                self._step(step)
+        self.rounds += rounds
+
+    def _nothing(self, ref: Ref) -> Piece:
+        return Piece(self.frames.nothing(ref.relation), 0)
+
+    def _cut(self, frame: DataFrame, rules: tuple[Rule, ...] = ()) -> Piece:
+        try:
+            return cut(frame)
+        except PySparkException as error:
+            raise explain_failure(error, rules, self.frames) from error
+
+
+def cut(frame: DataFrame) -> Piece:
+    """Compute `frame` once, count it on the way, and forget where it came from."""
+    observation = Observation()
+    computed = frame.observe(observation, F.count(F.lit(1)).alias("rows")).localCheckpoint(eager=True)
+    return Piece(computed, int(observation.get["rows"]))
+
+
+def union(frames: Sequence[DataFrame]) -> DataFrame:
+    """All rows of all frames."""
+    return reduce(lambda a, b: a.unionAll(b), frames)
