@@ -21,6 +21,8 @@ from foreset.ir.terms import Term, Var
 from foreset.ir.versions import Version
 from foreset.maintain.differentiate import Variant, deletions, insertions, rederivation
 
+Pair = tuple[str, Rule]
+
 _IN_PAPER = {
     Version.OLD: Version.OLD,
     Version.DEL_NEXT: Version.DEL,
@@ -35,10 +37,11 @@ _IN_PAPER = {
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """One maintenance rule with its name in the paper: `D1`, `N'1`, `R` ..."""
+    """One maintenance rule with its name in the paper: `D1`, `N'1`, `R` ..., and the rule that it is generated for."""
 
     label: str
     rule: Rule
+    origin: Rule
 
 
 def maintenance_rules(view: View, stratum: Stratum, columns: Mapping[str, Sequence[Column]]) -> tuple[Labelled, ...]:
@@ -52,13 +55,13 @@ def maintenance_rules(view: View, stratum: Stratum, columns: Mapping[str, Sequen
         for atom in (rule.head, *(atom for atom, _ in atoms(rule))):
             any_row.setdefault(atom.relation, _any_row(atom, columns))
     listed: dict[Rule, Labelled] = {}
-    for rule in view.rules:
-        for found in _of_rule(rule, own, any_row):
-            listed.setdefault(found.rule, found)
+    for origin in view.rules:
+        for label, rule in _of_rule(origin, own, any_row):
+            listed.setdefault(rule, Labelled(label, rule, origin))
     return tuple(listed.values())
 
 
-def _of_rule(rule: Rule, own: Set[str], any_row: Mapping[str, Atom]) -> Iterator[Labelled]:
+def _of_rule(rule: Rule, own: Set[str], any_row: Mapping[str, Atom]) -> Iterator[Pair]:
     head = any_row[rule.head.relation]
     body = enumerate((atom.relation for atom, _ in atoms(rule)), 1)
     lower = [(i, any_row[relation]) for i, relation in body if relation not in own]
@@ -67,7 +70,7 @@ def _of_rule(rule: Rule, own: Set[str], any_row: Mapping[str, Atom]) -> Iterator
     for i, atom in lower:
         yield _rule(f"N'{i}", atom, Version.NEW, _at(atom, Version.OLD), _no(atom, Version.DEL))
     red = rederivation(rule, own, Version.LEFT)
-    yield Labelled("R", replace(red, body=(_at(rule.head, Version.DEL), *map(_in_paper, red.body))))
+    yield "R", replace(red, body=(_at(rule.head, Version.DEL), *map(_in_paper, red.body)))
     yield _rule("N2", head, Version.NEW, _at(head, Version.RED))
     yield from _changes("I", insertions(rule, own))
     yield _rule("N3", head, Version.NEW, _at(head, Version.INS))
@@ -77,16 +80,16 @@ def _of_rule(rule: Rule, own: Set[str], any_row: Mapping[str, Atom]) -> Iterator
     yield _rule("E2", head, Version.MINUS, _at(head, Version.DEL), _no(head, Version.INS), _no(head, Version.RED))
 
 
-def _changes(letter: str, variants: Iterator[Variant]) -> Iterator[Labelled]:
+def _changes(letter: str, variants: Iterator[Variant]) -> Iterator[Pair]:
     for i, variant in enumerate(variants, 1):
         if helper := variant.flip.helper:
             for rule in helper.rules:
-                yield Labelled(f"H{letter}{i}", replace(rule, body=tuple(map(_in_paper, rule.body))))
-        yield Labelled(f"{letter}{i}", replace(variant.rule, body=tuple(map(_in_paper, variant.rule.body))))
+                yield f"H{letter}{i}", replace(rule, body=tuple(map(_in_paper, rule.body)))
+        yield f"{letter}{i}", replace(variant.rule, body=tuple(map(_in_paper, variant.rule.body)))
 
 
-def _rule(label: str, head: Atom, version: Version, *body: Literal) -> Labelled:
-    return Labelled(label, Rule(_at(head, version), body))
+def _rule(label: str, head: Atom, version: Version, *body: Literal) -> Pair:
+    return label, Rule(_at(head, version), body)
 
 
 def _at(atom: Atom, version: Version) -> Atom:

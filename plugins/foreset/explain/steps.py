@@ -1,0 +1,177 @@
+"""The steps of a procedure as a tree of lines: the third reader of the step language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from foreset.explain.notation import Columns, readable
+from foreset.ir.rules import Rule, atoms
+from foreset.ir.steps import (
+    AssertCounts,
+    Count,
+    Derivation,
+    Derive,
+    Forget,
+    Merge,
+    Pick,
+    Procedure,
+    Ref,
+    Repeat,
+    Standing,
+    Step,
+    Subtract,
+    Tally,
+)
+from foreset.ir.text import print_relation, print_rule
+from foreset.ir.versions import VIRTUAL, Version
+
+_STANDING = {
+    Standing.APPEARED: "that had no derivation before and have one now",
+    Standing.VANISHED: "that had a derivation before and have none now",
+    Standing.UNFOUNDED: "without a derivation from outside the stratum",
+    Standing.STANDING: "that have a derivation",
+    Standing.GONE: "that have no derivation",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One thing that happens, and what it is made of."""
+
+    kind: str
+    text: str
+    parts: tuple[Line, ...] = ()
+
+
+def describe(procedure: Procedure, columns: Columns) -> tuple[Line, ...]:
+    """One line per phase, its steps below it, and at the end what the names of states mean."""
+    reader = _Reader(columns)
+    phases = tuple(Line("phase", f"phase {p.name}", tuple(map(reader.step, p.steps))) for p in procedure.phases)
+    meanings = tuple(_meanings(procedure))
+    return (*phases, Line("states", "where", meanings)) if meanings else phases
+
+
+def render(lines: Iterable[Line], depth: int = 0) -> Iterator[str]:
+    """The tree as indented text."""
+    for line in lines:
+        yield "  " * depth + line.text
+        yield from render(line.parts, depth + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads steps, knowing the columns by which rules over wide relations are printed."""
+
+    columns: Columns
+
+    def step(self, step: Step) -> Line:
+        match step:
+            case Derive(parts=parts):
+                shown = tuple(self._derivation(part) for part in parts)
+                return shown[0] if len(shown) == 1 else Line("derive", "at once", shown)
+            case Merge(target=target, source=source):
+                return Line("merge", f"{_ref(target)} += {_ref(source)}")
+            case Subtract(target=target, source=source, less=less):
+                return Line("subtract", f"{_ref(target)} := {' - '.join(map(_ref, (source, *less)))}")
+            case Tally(parts=parts):
+                return Line("tally", "count derivations", tuple(map(self._count, parts)))
+            case Pick(target=target, source=source, standing=standing, without=without):
+                rows = f"rows of {_ref(source)} {_STANDING[standing]}{_except(without)}"
+                return Line("pick", f"{_ref(target)} := {rows}")
+            case Forget(relation=relation):
+                return Line("forget", f"start the counters of {relation} from zero")
+            case AssertCounts(relation=relation):
+                return Line("assert", f"check that no counter of {relation} is below zero")
+            case Repeat(body=body, until_empty=until_empty):
+                return Line("repeat", f"repeat until {_all_empty(until_empty)}", tuple(map(self.step, body)))
+            case _:
+                assert_never(step)
+
+    def _derivation(self, part: Derivation) -> Line:
+        if not part.rules:
+            return Line("derive", f"{_ref(part.target)} := nothing")
+        within = f" of {_ref(part.within)}" if part.within else ""
+        without = f" not in {' or '.join(map(_ref, part.without))}" if part.without else ""
+        rules = tuple(self._rule(rule, part.target.version) for rule in part.rules)
+        return Line("derive", f"{_ref(part.target)} := rows{within}{without} derived by", rules)
+
+    def _count(self, part: Count) -> Line:
+        sign = "+1" if part.sign > 0 else "-1"
+        rules = tuple(self._rule(rule, Version.CURRENT) for rule in part.rules)
+        return Line("count", f"{sign} on the {part.counter} counter of {part.relation} for each way to have", rules)
+
+    def _rule(self, rule: Rule, version: Version) -> Line:
+        headed = replace(rule, head=replace(rule.head, version=version))
+        return Line("rule", print_rule(readable(headed, self.columns)))
+
+
+def _ref(ref: Ref) -> str:
+    return print_relation(ref.relation, ref.version)
+
+
+def _except(without: Iterable[Ref]) -> str:
+    names = " and ".join(map(_ref, without))
+    return f", except {names}" if names else ""
+
+
+def _all_empty(refs: tuple[Ref, ...]) -> str:
+    verb = "is" if len(refs) == 1 else "are"
+    return f"{' and '.join(map(_ref, refs))} {verb} empty"
+
+
+# ---------------------------------------------------------------- what states mean
+_STORED = {
+    Version.OLD: "the state before the refresh",
+    Version.PLUS: "net insertions",
+    Version.MINUS: "net deletions",
+    Version.DEL: "deletions, over-estimated",
+    Version.DEL_NEXT: "deletions found in this round",
+    Version.RED: "deletions taken back, because another derivation stands",
+    Version.RED_NEXT: "deletions taken back in this round",
+    Version.INS: "insertions into what is left and taken back",
+    Version.INS_NEXT: "insertions found in this round",
+    Version.FULL: "the new state, built from nothing",
+    Version.FULL_NEXT: "rows of it found in this round",
+    Version.TOUCHED: "rows whose number of derivations the last count changed",
+}
+
+
+def _meanings(procedure: Procedure) -> Iterator[Line]:
+    used = {version for step in procedure.steps for version in _versions(step)}
+    for version in Version:
+        if version in used and version in _STORED:
+            yield Line("state", f"{version:<11} {_STORED[version]}")
+        elif version in used and version in VIRTUAL:
+            shape = VIRTUAL[version]
+            text = " ".join((shape.base, *(f"- {v}" for v in shape.less), *(f"+ {v}" for v in shape.more)))
+            yield Line("state", f"{version:<11} {text}")
+
+
+def _versions(step: Step) -> Iterator[Version]:
+    match step:
+        case Derive(parts=parts):
+            for part in parts:
+                refs = (part.target, *((part.within,) if part.within else ()), *part.without)
+                yield from (ref.version for ref in refs)
+                yield from _versions_of(part.rules)
+        case Tally(parts=counts):
+            for count in counts:
+                yield from _versions_of(count.rules)
+            yield Version.TOUCHED
+        case Merge(target=target, source=source):
+            yield from (target.version, source.version)
+        case Subtract(target=target, source=source, less=without) | Pick(target=target, source=source, without=without):
+            yield from (ref.version for ref in (target, source, *without))
+        case Repeat(body=body):
+            for inner in body:
+                yield from _versions(inner)
+        case Forget() | AssertCounts():
+            return
+        case _:
+            assert_never(step)
+
+
+def _versions_of(rules: Iterable[Rule]) -> Iterator[Version]:
+    return (atom.version for rule in rules for atom, _ in atoms(rule))

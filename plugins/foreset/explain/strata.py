@@ -1,0 +1,166 @@
+"""What there is to say of each stratum, as data: facts, strategies, choices, maintenance rules.
+
+Nothing is decided here: strategies are refused by `plan.translate`, chosen by `plan.choose`
+(asked about typical nights), and their rules come from `maintain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from foreset.explain.notation import readable
+from foreset.ir.program import Program, View
+from foreset.ir.rules import atoms
+from foreset.ir.strata import Layering, Stratum
+from foreset.ir.text import print_rule
+from foreset.maintain.algorithm1 import maintenance_rules
+from foreset.plan.choose import Situation, Size, choose
+from foreset.plan.translate import COUNTED, MAINTAINING, refusal
+
+ROWS = 1_000_000  # of each relation that the stratum reads, on a typical night
+FEW, MUCH = 1_000, 0.4
+SMALL = "a small change"
+UNCHANGED = Size(0, 0, ROWS)
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Whether a stratum admits a strategy, and when or why not."""
+
+    strategy: str
+    admitted: bool
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What `auto` takes on one kind of night."""
+
+    night: str
+    counters: bool | None  # whether stored counters belong to the old state; None: it makes no difference
+    strategy: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """One maintenance rule in the notation of paper 000; `of` names the rule of the view that it is for."""
+
+    label: str
+    rule: str
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class ViewFacts:
+    """One view: its rules as they run, and what maintains it."""
+
+    name: str
+    columns: dict[str, str]
+    declared: str
+    rules: dict[str, str]
+    maintenance: tuple[Maintenance, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StratumFacts:
+    """One stratum."""
+
+    number: int
+    level: int
+    views: tuple[ViewFacts, ...]
+    reads: tuple[str, ...]
+    depends_on: tuple[int, ...]
+    recursive: bool
+    monotone: bool
+    cyclic: bool
+    strategies: tuple[Admission, ...]
+    auto: tuple[Taken, ...]
+
+
+def facts_of(program: Program, layering: Layering) -> tuple[StratumFacts, ...]:
+    """The facts of every stratum of a program in normal form."""
+    return tuple(_facts(program, stratum) for stratum in layering.strata)
+
+
+def _facts(program: Program, stratum: Stratum) -> StratumFacts:
+    return StratumFacts(
+        stratum.number,
+        stratum.level,
+        tuple(_view(program, stratum, view) for view in stratum.views),
+        stratum.reads,
+        stratum.depends_on,
+        stratum.recursive,
+        stratum.monotone,
+        stratum.cyclic,
+        tuple(_admission(stratum, strategy) for strategy in (*MAINTAINING, "recompute")),
+        tuple(_nights(stratum)),
+    )
+
+
+def _view(program: Program, stratum: Stratum, view: View) -> ViewFacts:
+    columns = program.columns_of()
+    found = maintenance_rules(view, stratum, columns)
+    return ViewFacts(
+        view.name,
+        {column.name: str(column.type) for column in view.columns},
+        view.strategy,
+        {rule.name: print_rule(readable(rule, columns)) for rule in view.rules},
+        tuple(
+            Maintenance(one.label, print_rule(readable(one.rule, columns), "paper"), one.origin.name) for one in found
+        ),
+    )
+
+
+def _admission(stratum: Stratum, strategy: str) -> Admission:
+    problem = refusal(stratum, strategy)
+    if problem:
+        return Admission(strategy, False, problem)
+    if strategy == "insert":
+        return Admission(strategy, True, _when_insert(stratum))
+    return Admission(strategy, True, "keeps a count of derivations with each row" if strategy in COUNTED else "")
+
+
+def _when_insert(stratum: Stratum) -> str:
+    found = [pair for view in stratum.views for rule in view.rules for pair in atoms(rule)]
+    plain = sorted({atom.relation for atom, negated in found if not negated and atom.relation in stratum.reads})
+    negated = sorted({atom.relation for atom, negated in found if negated})
+    return "on nights when " + " and ".join(filter(None, (_none(plain, "loses"), _none(negated, "gains"))))
+
+
+def _none(names: list[str], verb: str) -> str:
+    if len(names) > 1:
+        return f"none of {', '.join(names)} {verb} a row"
+    return f"{names[0]} {verb} no row" if names else ""
+
+
+def _nights(stratum: Stratum) -> Iterator[Taken]:
+    """Ask the choice itself about typical nights; one line where counters make no difference."""
+    first = choose(stratum, Situation(_sizes(stratum), "first load"))
+    yield Taken("first load", None, first.strategy, first.reason)
+    grows, shrinks = _read(stratum)
+    most = int(MUCH * ROWS * len(stratum.reads))
+    nights = [("nothing changed", _sizes(stratum))]
+    nights += [(f"insertions into {name}", _sizes(stratum, name, Size(FEW, 0, ROWS))) for name in (*grows, *shrinks)]
+    nights += [(SMALL, _sizes(stratum, name, Size(FEW, FEW, ROWS))) for name in (*grows, *shrinks)[:1]]
+    nights += [("a large change", _sizes(stratum, name, Size(most, 0, ROWS))) for name in (*grows, *shrinks)[:1]]
+    for night, sizes in nights:
+        counted, plain = (choose(stratum, Situation(sizes, counters=counters)) for counters in (True, False))
+        if counted == plain:
+            yield Taken(night, None, plain.strategy, plain.reason)
+        else:
+            yield Taken(night, True, counted.strategy, counted.reason)
+            yield Taken(night, False, plain.strategy, plain.reason)
+
+
+def _read(stratum: Stratum) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """A relation that it reads plainly, and one under `not`: what insertions do differs between them."""
+    found = [pair for view in stratum.views for rule in view.rules for pair in atoms(rule)]
+    negated = {atom.relation: None for atom, no in found if no}
+    plain = {atom.relation: None for atom, no in found if not no and atom.relation in stratum.reads}
+    return tuple(name for name in plain if name not in negated)[:1], tuple(negated)[:1]
+
+
+def _sizes(stratum: Stratum, name: str = "", changed: Size = UNCHANGED) -> dict[str, Size]:
+    return {read: changed if read == name else UNCHANGED for read in stratum.reads}

@@ -1,0 +1,93 @@
+"""Strata, maintenance rules and steps as text for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from foreset.explain.steps import Line, render
+from foreset.explain.strata import Admission, StratumFacts, Taken, ViewFacts
+
+WIDTH = 14
+
+
+def overview(group: str, strata: Sequence[StratumFacts]) -> Iterator[str]:
+    """How much there is, and level by level what can run side by side."""
+    views = sum(len(stratum.views) for stratum in strata)
+    levels = sorted({stratum.level for stratum in strata})
+    layers = f" on {len(levels)} levels" if len(levels) > 1 else ""
+    yield f"{group}: {_counted(views, 'view')} in {_counted(len(strata), 'stratum', 'strata')}{layers}"
+    for level in levels if len(strata) > 1 else ():
+        yield f"  level {level:<3} {', '.join(_brief(stratum) for stratum in strata if stratum.level == level)}"
+
+
+def _brief(stratum: StratumFacts) -> str:
+    names = " + ".join(view.name for view in stratum.views)
+    return f"{stratum.number} {names}{' (recursive)' if stratum.recursive else ''}"
+
+
+def stratum_text(stratum: StratumFacts) -> Iterator[str]:
+    """The facts of one stratum, and what `auto` would do with it."""
+    yield f"stratum {stratum.number}: {', '.join(view.name for view in stratum.views)}"
+    yield _fact("reads", ", ".join(stratum.reads))
+    yield _fact("level", _level(stratum))
+    yield _fact("recursive", "yes" if stratum.recursive else "no")
+    if stratum.recursive:
+        yield _fact("cyclic", "yes: a row may help to derive itself" if stratum.cyclic else "no row derives itself")
+    yield _fact("monotone", "yes" if stratum.monotone else "no: through `not`, an insertion can take a row away")
+    declared = {view.declared for view in stratum.views}
+    yield _fact("declared", ", ".join(sorted(declared)))
+    yield from _block("rules", [rule for view in stratum.views for rule in view.rules.values()])
+    yield from _block("strategies", list(map(_admission, stratum.strategies)))
+    yield from _block("taken on", _nights(stratum.auto))
+
+
+def maintenance_text(view: ViewFacts) -> Iterator[str]:
+    """The maintenance rules of one view."""
+    yield f"maintenance rules of {view.name} (Algorithm 1 of Staudt and Jarke, VLDB 1996)"
+    width = max((len(each.label) for each in view.maintenance), default=0)
+    for name, rule in view.rules.items():
+        yield f"  for {rule}"
+        yield from (f"    {each.label:<{width}}  {each.rule}" for each in view.maintenance if each.of == name)
+
+
+def steps_text(strategy: str, lines: Sequence[Line]) -> Iterator[str]:
+    """The steps of one strategy."""
+    yield f"steps of `{strategy}`"
+    yield from render(lines, 1)
+
+
+def _level(stratum: StratumFacts) -> str:
+    if not stratum.depends_on:
+        return f"{stratum.level}: reads sources only"
+    after = ", ".join(map(str, stratum.depends_on))
+    return f"{stratum.level}: after {'stratum' if len(stratum.depends_on) == 1 else 'strata'} {after}"
+
+
+def _admission(found: Admission) -> str:
+    verdict = found.note if found.admitted else f"no: {found.note}"
+    return f"{found.strategy:<10} {verdict or 'always'}"
+
+
+def _nights(auto: Sequence[Taken]) -> list[str]:
+    shown = [(_night(taken), taken) for taken in auto]
+    width = max(len(night) for night, _ in shown)
+    return [f"{night:<{width}}  {taken.strategy:<10} {taken.reason}" for night, taken in shown]
+
+
+def _night(taken: Taken) -> str:
+    if taken.counters is None:
+        return taken.night
+    return f"{taken.night}, {'counters' if taken.counters else 'no counters'}"
+
+
+def _fact(name: str, text: str) -> str:
+    return f"  {name:<{WIDTH - 2}}{text}"
+
+
+def _block(name: str, lines: Sequence[str]) -> Iterator[str]:
+    for i, line in enumerate(lines):
+        yield _fact(name if i == 0 else "", line)
+
+
+def _counted(number: int, noun: str, plural: str = "") -> str:
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
