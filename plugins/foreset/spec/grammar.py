@@ -1,8 +1,8 @@
 """Rule text to `Rule`, as written, with a span on every node.
 
-Lark parses (rules.lark) and calls `_Build` as it goes, so no tree is built. The
-builder finds the text at hand, and leaves its faults, in a context variable: one
-parser serves all files and threads.
+The automaton of rules.lark calls `_Build` as it goes, so no tree is built. The builder
+finds the text at hand, and leaves its faults, in a context variable: one automaton
+serves all files and threads.
 """
 
 from __future__ import annotations
@@ -14,17 +14,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lark import Lark, Token, Transformer
-from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
-
 from foreset.diagnostics import Diagnostic, Report, Span
 from foreset.ir.rules import Atom, Comparison, Literal, Negation, Rule, Test
 from foreset.ir.terms import Call, Const, Term, Var, variables
 from foreset.ir.types import BOOLEAN, STRING
 from foreset.spec import rule_faults as faults
 from foreset.spec.constants import TIMES, moment, negated, number, text_value
+from foreset.spec.lalr import Automaton, StopError, Token, compile_grammar
 from foreset.spec.source import Passage
-from foreset.spec.syntax import Stop, syntax_fault
+from foreset.spec.syntax import syntax_fault
 
 MAX_RULE = 10_000
 MAX_NESTING = 40
@@ -86,9 +84,10 @@ def parse_rule(passage: Passage, report: Report, *, flow: bool = False) -> Rule 
     work = _work(passage)
     token = _WORK.set(work)
     try:
-        rule: Rule | None = _parser().parse(passage.text)  # type: ignore[assignment]
-    except UnexpectedInput as error:
-        work.faults.append(syntax_fault(passage, _stop(error, passage.text), flow=flow))
+        rule: Rule | None = _automaton().parse(passage.text)
+    except StopError as stop:
+        fault = syntax_fault(passage, stop, flow=flow)
+        work.faults = [*(known for known in work.faults if known.span != fault.span), fault]
         rule = None
     finally:
         _WORK.reset(token)
@@ -99,27 +98,14 @@ def parse_rule(passage: Passage, report: Report, *, flow: bool = False) -> Rule 
 
 
 @cache
-def _parser() -> Lark:
+def _automaton() -> Automaton:
     grammar = Path(__file__).with_name("rules.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", start="clause", transformer=_Build(), maybe_placeholders=False)
+    return compile_grammar(grammar, "clause", _Build())
 
 
 def _first(passage: Passage) -> Span:
     start = len(passage.text) - len(passage.text.lstrip())
     return passage.span(start, start + 1)
-
-
-def _stop(error: UnexpectedInput, text: str) -> Stop:
-    match error:
-        case UnexpectedToken(token=token, expected=expected) if token.type != "$END":
-            return Stop(token.start_pos or 0, str(token), frozenset(expected))
-        case UnexpectedToken(expected=expected):
-            return Stop(len(text), "", frozenset(expected))
-        case UnexpectedCharacters():
-            offset = error.pos_in_stream
-            return Stop(offset, text[offset], frozenset(error.allowed or ()))
-        case _:
-            return Stop(len(text), "", frozenset())
 
 
 def _deep(rule: Rule, text: str) -> list[Diagnostic]:
@@ -153,9 +139,7 @@ def _through(first: Span, last: Span) -> Span:
 
 
 def _place(token: Token) -> Span:
-    start = token.start_pos
-    assert start is not None
-    return _WORK.get().span(start, start + len(token))
+    return _WORK.get().span(token.start, token.end)
 
 
 def _fault(diagnostic: Diagnostic) -> Const:
@@ -172,7 +156,7 @@ def _at(node: Term | Literal) -> Span:
     return node.span
 
 
-class _Build(Transformer[Token, Rule]):
+class _Build:
     """One method for each alternative of rules.lark; children come from left to right."""
 
     # ------------------------------------------------------------ rules
@@ -226,7 +210,7 @@ class _Build(Transformer[Token, Rule]):
 
     def comparison(self, parts: list[Any]) -> Comparison:
         left, operator, right = parts
-        op = str(operator)
+        op = operator.text
         if op in _RIGHT_OPERATORS:
             _fault(faults.wrong_operator(op, _RIGHT_OPERATORS[op], _place(operator)))
         return Comparison(op, left, right, span=_through(left.span, right.span))
@@ -234,12 +218,12 @@ class _Build(Transformer[Token, Rule]):
     # ------------------------------------------------------------ calls
     def call(self, parts: list[Any]) -> _Called:
         name: Token = parts[0]
-        span = _WORK.get().span(name.start_pos or 0, parts[-1].end_pos)
+        span = _WORK.get().span(name.start, parts[-1].end)
         if name.type == "VARIABLE":
-            _fault(faults.capital_relation(name, _place(name)))
+            _fault(faults.capital_relation(name.text, _place(name)))
         args = parts[1] if len(parts) > 2 else []
         if not any(type(arg) is _Argument for arg in args):
-            return _Called(str(name), tuple(args), None, span)
+            return _Called(name.text, tuple(args), None, span)
         named = [arg for arg in args if isinstance(arg, _Argument)]
         if len(named) < len(args):
             odd = next(arg for arg in args if not isinstance(arg, _Argument))
@@ -248,7 +232,7 @@ class _Build(Transformer[Token, Rule]):
         for index, arg in enumerate(named):
             if arg.name in names[:index]:
                 _fault(faults.argument_twice(arg.name, arg.span))
-        return _Called(str(name), tuple(arg.term for arg in named), tuple(names), span)
+        return _Called(name.text, tuple(arg.term for arg in named), tuple(names), span)
 
     def arguments(self, parts: list[Any]) -> list[Term | _Argument]:
         return parts
@@ -261,8 +245,8 @@ class _Build(Transformer[Token, Rule]):
     def named(self, parts: list[Any]) -> _Argument:
         name: Token = parts[0]
         if name.type == "VARIABLE":
-            _fault(faults.capital_column(name, _place(name)))
-        return _Argument(str(name), parts[2], _place(name))
+            _fault(faults.capital_column(name.text, _place(name)))
+        return _Argument(name.text, parts[2], _place(name))
 
     def function(self, parts: list[Any]) -> Term:
         called: _Called = parts[0]
@@ -277,7 +261,7 @@ class _Build(Transformer[Token, Rule]):
     # ------------------------------------------------------------ terms
     def operation(self, parts: list[Any]) -> Call:
         left, operator, right = parts
-        return Call(str(operator), (left, right), _through(left.span, right.span))
+        return Call(operator.text, (left, right), _through(left.span, right.span))
 
     def negative(self, parts: list[Any]) -> Term:
         sign, term = parts
@@ -286,17 +270,17 @@ class _Build(Transformer[Token, Rule]):
         return Call("neg", (term,), span) if found is None else _constant(found)
 
     def variable(self, parts: list[Token]) -> Var:
-        return Var(str(parts[0]), _place(parts[0]))
+        return Var(parts[0].text, _place(parts[0]))
 
     def number(self, parts: list[Token]) -> Const:
-        return _constant(number(str(parts[0]), _place(parts[0])))
+        return _constant(number(parts[0].text, _place(parts[0])))
 
     def text(self, parts: list[Token]) -> Const:
         token = parts[0]
-        value, bad = text_value(token)
+        value, bad = text_value(token.text)
         if bad >= 0:
-            start = (token.start_pos or 0) + bad
-            return _fault(faults.bad_escape(token[bad : bad + 2], _WORK.get().span(start, start + 2)))
+            start = token.start + bad
+            return _fault(faults.bad_escape(token.text[bad : bad + 2], _WORK.get().span(start, start + 2)))
         return Const(value, STRING, _place(token))
 
     def true(self, parts: list[Token]) -> Const:
@@ -306,7 +290,7 @@ class _Build(Transformer[Token, Rule]):
         return Const(value=False, type=BOOLEAN, span=_place(parts[0]))
 
     def bare_word(self, parts: list[Token]) -> Const:
-        return _fault(faults.bare_word(parts[0], _place(parts[0])))
+        return _fault(faults.bare_word(parts[0].text, _place(parts[0])))
 
     def inner(self, parts: list[Any]) -> Term:
         term: Term = parts[0]
