@@ -1,0 +1,65 @@
+"""Outcomes of tests as text: what a person needs to mend the rule or the test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from foreset.ir.terms import Row
+from foreset.ir.text import print_value
+from foreset.testing.compare import Difference
+from foreset.testing.run import Outcome
+
+MOST = 20  # rows of one difference that are shown
+
+
+def place(outcome: Outcome, file: str) -> str:
+    """Where the test stands: `file:line`."""
+    return f"{file}:{outcome.test.span.line}" if outcome.test.span else file
+
+
+def failure(outcome: Outcome) -> Iterator[str]:
+    """The lines below a failed test."""
+    if outcome.error:
+        yield from outcome.error.splitlines()
+    for difference in outcome.differences:
+        yield from _rows(difference)
+    for strategy, wrong in (outcome.faults or {}).items():
+        yield f"strategy `{strategy}` differs from full evaluation: a fault of Foreset, please report it"
+        for difference in wrong:
+            yield from _rows(difference)
+
+
+def summary(outcomes: Sequence[Outcome], seconds: float) -> str:
+    """One line: `6 tests passed (0.12 s)`."""
+    failed = sum(not outcome.passed for outcome in outcomes)
+    passed = len(outcomes) - failed
+    if not failed:
+        return f"{_tests(passed)} passed ({seconds:.2f} s)"
+    return f"{_tests(failed)} failed, {passed} passed ({seconds:.2f} s)"
+
+
+def _tests(number: int) -> str:
+    return f"{number:,} test{'' if number == 1 else 's'}"
+
+
+def _rows(difference: Difference) -> Iterator[str]:
+    yield _TITLES[difference.what].format(view=difference.view)
+    yield from _listed("-", difference.missing, "expected, but not there")
+    yield from _listed("+", difference.unexpected, "there, but not expected")
+
+
+_TITLES = {
+    "inserted": "insertions into {view}:",
+    "deleted": "deletions from {view}:",
+    "contents": "contents of {view}:",
+    "to delete": "`change` deletes rows of {view} that are not there:",
+}
+
+
+def _listed(sign: str, rows: tuple[Row, ...], why: str) -> Iterator[str]:
+    shown = [f"({', '.join(map(print_value, row))})" for row in rows[:MOST]]
+    width = max((len(row) for row in shown), default=0)
+    for row in shown:
+        yield f"  {sign} {row:<{width}}  {why}"
+    if len(rows) > MOST:
+        yield f"  {sign} and {len(rows) - MOST:,} more"

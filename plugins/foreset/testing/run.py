@@ -1,0 +1,101 @@
+"""Run the unit tests of a program: by the semantics first, then by every strategy against it.
+
+The expectation of a test is compared with full evaluation (`reference.naive`). Each strategy
+must then give the very same differentials: where one does not, the fault is Foreset's, and
+the test says so instead of passing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from foreset.errors import EvaluationError
+from foreset.ir.program import Program, UnitTest
+from foreset.ir.strata import Layering, Stratum
+from foreset.plan.choose import Choice, Situation, choose
+from foreset.plan.translate import MAINTAINING
+from foreset.reference.naive import evaluate
+from foreset.reference.replica import Chooser, Delta, Replica, Rows
+from foreset.testing.compare import Difference, Night, against, delta, difference, night_of
+
+STRATEGIES = ("auto", *MAINTAINING, "recompute")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one test. `faults` are strategies that differ from full evaluation."""
+
+    test: UnitTest
+    differences: tuple[Difference, ...] = ()
+    faults: Mapping[str, tuple[Difference, ...]] | None = None
+    error: str = ""
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """True when everything is as the test says, by every strategy."""
+        return not (self.differences or self.faults or self.error)
+
+
+def run_tests(program: Program, layering: Layering, pattern: str = "") -> Iterator[Outcome]:
+    """Run the tests of a program in normal form whose names contain `pattern`."""
+    for test in selected(program, pattern):
+        started = time.perf_counter()
+        outcome = _run(program, layering, test)
+        yield replace(outcome, seconds=time.perf_counter() - started)
+
+
+def selected(program: Program, pattern: str) -> tuple[UnitTest, ...]:
+    """The tests whose `group: name` contains `pattern`, small and capital letters alike."""
+    wanted = pattern.casefold()
+    return tuple(test for test in program.tests if wanted in f"{program.group}: {test.name}".casefold())
+
+
+def _run(program: Program, layering: Layering, test: UnitTest) -> Outcome:
+    night = night_of(test, (source.name for source in program.sources))
+    stray = tuple(Difference(name, "to delete", missing=rows) for name, rows in night.stray.items())
+    if stray:
+        return Outcome(test, stray)
+    try:
+        before, after = (_contents(program, layering, sources) for sources in (night.before, night.after))
+        views = {view.name: delta(before[view.name], after[view.name]) for view in program.views}
+        faults = dict(_faults(program, layering, night, views))
+    except EvaluationError as error:
+        return Outcome(test, error=str(error))
+    return Outcome(test, tuple(against(test, views, after)), faults)
+
+
+def _contents(program: Program, layering: Layering, sources: Mapping[str, Rows]) -> dict[str, Rows]:
+    schemas = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}
+    return evaluate(layering.strata, sources, schemas, program.max_rounds)
+
+
+def _faults(
+    program: Program, layering: Layering, night: Night, truth: Mapping[str, Delta]
+) -> Iterator[tuple[str, tuple[Difference, ...]]]:
+    """Yield each strategy whose differentials are not those of full evaluation."""
+    loaded = Replica(program, layering)
+    loaded.refresh({name: Delta(rows) for name, rows in night.before.items()})
+    for strategy in STRATEGIES:
+        replica = replace(loaded, contents=dict(loaded.contents), counters=dict(loaded.counters))
+        deltas, _ = replica.refresh(night.deltas, chooser(strategy))
+        found = tuple(wrong for view in truth for wrong in _wrong(view, truth[view], deltas[view]))
+        if found:
+            yield strategy, found
+
+
+def _wrong(view: str, true: Delta, came: Delta) -> Iterator[Difference]:
+    yield from difference(view, "inserted", true.plus, came.plus)
+    yield from difference(view, "deleted", true.minus, came.minus)
+
+
+def chooser(strategy: str) -> Chooser:
+    """Choose as if every view declared `strategy`: what a stratum does not admit falls back as it would."""
+
+    def pick(stratum: Stratum, situation: Situation) -> Choice:
+        views = tuple(replace(view, strategy=strategy) for view in stratum.views)
+        return choose(replace(stratum, views=views), situation)
+
+    return pick
