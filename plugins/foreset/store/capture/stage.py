@@ -1,0 +1,132 @@
+"""Differentials on disk: computed once, read by every stratum and by every retry.
+
+Counts come with the write itself (`observe`), not from a second job. Writing replaces what
+an earlier try of the same range left behind, so that a retry gives the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING, Any
+
+from foreset.ir.program import Column
+from foreset.store.canonical import quoted
+from foreset.store.capture.feed import NET, SIGN, crossings, netted
+from foreset.store.capture.rows import schema_of
+from foreset.store.layout import join
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as Expression
+    from pyspark.sql import DataFrame, SparkSession
+
+FEW = 500_000  # so many touched rows are sent to every worker
+_BOUNDED = ("tinyint", "smallint", "int", "bigint", "date", "decimal", "string")
+_MOST_BOUNDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Rows of a differential."""
+
+    inserted: int = 0
+    deleted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Differential:
+    """The exact set difference of two states: `new = old - minus + plus`, nothing to spare."""
+
+    plus: DataFrame
+    minus: DataFrame
+    counts: Counts
+
+
+class Inconsistent(Exception):
+    """The feed and the table disagree in so many rows: no error for users, the next way is tried."""
+
+    def __init__(self, rows: int) -> None:
+        super().__init__(f"feed and table disagree in {rows} rows")
+
+
+def stage_net(
+    spark: SparkSession, signed: DataFrame, now: DataFrame, columns: tuple[Column, ...], directory: str
+) -> Differential:
+    """From signed copies and the new version to the staged differential.
+
+    Two small jobs rather than one: when nothing is left after netting, the table is not
+    touched at all; and the extent of what is left lets Delta skip files of the table.
+    """
+    from pyspark.sql import functions as f
+
+    path = join(directory, "touched")
+    limits: dict[str, Expression] = {}
+    bounded = [c for c in columns if c.type.name in _BOUNDED][:_MOST_BOUNDS]
+    for i, column in enumerate(bounded):
+        value = f.col(quoted(column.name))
+        limits |= {f"low_{i}": f.min(value), f"high_{i}": f.max(value), f"nulls_{i}": f.count_if(value.isNull())}
+    seen = _write(netted(signed, columns), path, (), {"rows": f.count(f.lit(1)), **limits})
+    if not seen["rows"]:
+        return nothing(spark, columns)
+    within = [
+        _within(f.col(quoted(c.name)), seen[f"low_{i}"], seen[f"high_{i}"], nulls=bool(seen[f"nulls_{i}"]))
+        for i, c in enumerate(bounded)
+    ]
+    touched = spark.read.schema(schema_of(columns).add(NET, "bigint")).parquet(path)
+    table = now.where(reduce(and_, within)) if within else now
+    return stage(spark, crossings(touched, table, columns, few=int(seen["rows"]) <= FEW), columns, directory)
+
+
+def _within(value: Expression, low: Any, high: Any, *, nulls: bool) -> Expression:  # noqa: ANN401 - a value of any type
+    if low is None:
+        return value.isNull()
+    between = value.between(low, high)
+    return between | value.isNull() if nulls else between
+
+
+def stage(spark: SparkSession, signed: DataFrame, columns: tuple[Column, ...], directory: str) -> Differential:
+    """Write rows with a sign in `SIGN` below `directory` and return them as `plus` and `minus`."""
+    from pyspark.sql import functions as f
+
+    def number(sign: int) -> Expression:
+        return f.count_if(f.col(SIGN) == sign)
+
+    metrics = {"inserted": number(1), "deleted": number(-1), "impossible": number(0)}
+    seen = _write(signed, _differential(directory), (SIGN,), metrics)
+    if seen["impossible"]:
+        raise Inconsistent(int(seen["impossible"]))
+    return staged(spark, columns, directory, Counts(int(seen["inserted"]), int(seen["deleted"])))
+
+
+def staged(spark: SparkSession, columns: tuple[Column, ...], directory: str, counts: Counts) -> Differential:
+    """Open what `stage` wrote, in this process or another."""
+    schema = schema_of(columns)
+
+    def half(sign: int, rows: int) -> DataFrame:
+        if not rows:
+            return spark.createDataFrame([], schema)
+        return spark.read.schema(schema).parquet(join(_differential(directory), f"{SIGN}={sign}"))
+
+    return Differential(half(1, counts.inserted), half(-1, counts.deleted), counts)
+
+
+def nothing(spark: SparkSession, columns: tuple[Column, ...]) -> Differential:
+    """The differential of a source that did not change; costs no job."""
+    return staged(spark, columns, "", Counts())
+
+
+def _differential(directory: str) -> str:
+    return join(directory, "differential")
+
+
+def _write(frame: DataFrame, path: str, split: Iterable[str], metrics: Mapping[str, Expression]) -> Mapping[str, Any]:
+    """Write Parquet and return aggregates over what was written."""
+    from pyspark.sql import Observation
+
+    seen = Observation()
+    frame.observe(seen, *(value.alias(name) for name, value in metrics.items())).write.mode("overwrite").partitionBy(
+        *split
+    ).parquet(path)
+    return dict(seen.get)

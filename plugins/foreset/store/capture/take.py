@@ -1,0 +1,129 @@
+"""Take in one source: decide the way, go it, and go the next best one when it is barred.
+
+What a log says and what a disk still has can differ: a feed may be vacuumed between the
+decision and the reading. So each way that fails for lost history hands over to the next, with the
+reason; every way that is gone to its end is exact.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, assert_never
+
+from foreset.errors import ForesetError
+from foreset.ir.program import Source
+from foreset.store.capture import faults
+from foreset.store.capture.feed import difference
+from foreset.store.capture.origins import Origin, open_origin
+from foreset.store.capture.pins import RecordedPin
+from foreset.store.capture.plan import Feed, Refuse, Reload, SnapshotDiff, Unchanged, Way, decide, next_best
+from foreset.store.capture.stage import Counts, Differential, Inconsistent, nothing, stage, stage_net
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What one refresh takes in from one source.
+
+    `differential` is None when the source must be taken whole (`way` is `Reload`): then the
+    caller recomputes what depends on it and compares with what was published.
+    """
+
+    source: str
+    recorded: RecordedPin | None
+    pin: RecordedPin
+    way: Unchanged | Feed | SnapshotDiff | Reload
+    differential: Differential | None
+    old_lost: str = ""  # why the recorded version cannot be read; "" when it can
+
+    @property
+    def reason(self) -> str:
+        """Why this way; for reports."""
+        return self.way.reason
+
+    @property
+    def counts(self) -> Counts:
+        """Rows that came and went; zero for a reload, whose counts nobody knows."""
+        return self.differential.counts if self.differential else Counts()
+
+    @property
+    def plus(self) -> DataFrame | None:
+        """Rows that came."""
+        return self.differential.plus if self.differential else None
+
+    @property
+    def minus(self) -> DataFrame | None:
+        """Rows that went."""
+        return self.differential.minus if self.differential else None
+
+    @property
+    def degraded(self) -> bool:
+        """Whether a setting of the source made this dearer than it need be: worth a warning."""
+        return self.recorded is not None and isinstance(self.way, (SnapshotDiff, Reload))
+
+
+def current_pin(spark: SparkSession, source: Source, root: str, used_by: tuple[str, ...] = ()) -> RecordedPin:
+    """The newest version: recorded once when a refresh opens, and passed to `capture` by every retry."""
+    return open_origin(spark, source, root, None, used_by).pin()
+
+
+def capture(
+    spark: SparkSession,
+    source: Source,
+    recorded: RecordedPin | None,
+    root: str,
+    directory: str,
+    *,
+    to: RecordedPin | None = None,
+    used_by: tuple[str, ...] = (),
+) -> Captured:
+    """The exact set differential of `source` from `recorded` to `to` (default: now), staged in `directory`."""
+    origin = open_origin(spark, source, root, to.version if to else None, used_by)
+    facts = origin.facts(recorded)
+    way = decide(recorded, facts)
+    if isinstance(way, Refuse):
+        raise way.error
+    pin = origin.pin()
+    if to is not None and (pin.table_id, pin.commit) != (to.table_id, to.commit):
+        raise faults.replaced_meanwhile(source.name, origin.place, to.version)
+    found: Differential | None = None
+    while not isinstance(way, Reload):
+        try:
+            found = _go(spark, source, origin, way, directory)
+            break
+        except Inconsistent as error:
+            way = next_best(way, str(error), facts)
+        except ForesetError:
+            raise
+        except Exception as error:
+            if not faults.history_is_lost(error):
+                raise faults.unreadable(source.name, origin.place, faults.first_line(error)) from error
+            way = next_best(way, faults.describe(error), facts)
+    assert not isinstance(way, Refuse)
+    captured = Captured(source.name, recorded, pin, way, found, facts.old_lost)
+    if captured.degraded:
+        log.warning("source %s (%s): %s", source.name, origin.place, captured.reason)
+    return captured
+
+
+def _go(spark: SparkSession, source: Source, origin: Origin, way: Way, directory: str) -> Differential:
+    match way:
+        case Unchanged():
+            return nothing(spark, source.columns)
+        case Feed(after, upto):
+            return stage_net(spark, origin.feed(after, upto), origin.at(upto), source.columns, directory)
+        case SnapshotDiff(after, upto):
+            return stage(
+                spark, difference(origin.at(after), origin.at(upto), source.columns), source.columns, directory
+            )
+        case Refuse(error):
+            raise error
+        case Reload():
+            raise AssertionError("a reload reads nothing here")
+        case _:
+            assert_never(way)

@@ -1,0 +1,222 @@
+"""A source table's present and past, without a Spark job where Python can reach the storage.
+
+`open_table` is the only way in. It uses deltalake (milliseconds); where deltalake cannot
+go, storage that only the cluster reaches, it reads the same log through Spark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from foreset.errors import SourceError
+from foreset.ir.program import Source
+from foreset.ir.types import Type, array, fits, parse_type
+from foreset.store.capture import faults
+from foreset.store.capture.log import Commit, LogFiles, Metadata, can_rebuild, commit_name, mark_of, read_commits
+from foreset.store.capture.pins import PinnedColumn, RecordedPin
+from foreset.store.layout import is_local
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem  # type: ignore[import-untyped]
+    from pyspark.sql import SparkSession
+
+_MOST_LOOKUPS = 10_000  # more files than this are not looked for one by one: the read itself will tell
+_FORBIDDEN = ("permission denied", "access denied", "accessdenied", "forbidden", "403", "unauthorized", "401")
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """A column of the table; `type` is None where rules have no such type."""
+
+    name: str
+    type: Type | None
+    type_text: str
+    stored: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTable:
+    """One Delta table at one version, and its log."""
+
+    name: str  # the source's, for messages
+    path: str
+    version: int
+    metadata: Metadata
+    bytes: int | None  # of the data files; None where finding out costs a scan
+    files: LogFiles
+
+    @property
+    def columns(self) -> tuple[TableColumn, ...]:
+        """The columns in the table's order."""
+        return parse_columns(self.metadata.schema)
+
+    def commits(self, after: int) -> tuple[Commit, ...]:
+        """What happened since `after`, as far as the log still says."""
+        try:
+            return read_commits(self.files, after, self.version)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise faults.corrupt_log(self.name, self.path, faults.first_line(error)) from error
+
+    def mark(self, version: int) -> str:
+        """What tells the commit of `version` from another with the same number; "" when it was cleaned up."""
+        texts = self.files.read([commit_name(version)])
+        return mark_of(texts[commit_name(version)]) if texts else ""
+
+    def remembers(self, version: int) -> bool:
+        """Whether the log can still rebuild `version`; its data files are another matter."""
+        return can_rebuild(self.files.names(), version)
+
+    def pin(self, source: Source, used_by: tuple[str, ...] = ()) -> RecordedPin:
+        """What to record; raises if the table does not fit the declared columns."""
+        fitted = fit_columns(source, self, used_by)
+        if isinstance(fitted, SourceError):
+            raise fitted
+        return RecordedPin(self.metadata.table_id, self.version, fitted, self.metadata.feed, self.mark(self.version))
+
+
+def open_table(name: str, path: str, spark: SparkSession | None = None, version: int | None = None) -> SourceTable:
+    """The table of source `name` at `version` (default: the newest)."""
+    from deltalake import DeltaTable
+    from deltalake.exceptions import TableNotFoundError
+
+    try:
+        table = DeltaTable(path, version=version)
+        found = table.metadata()
+        metadata = Metadata(str(found.id), table.schema().to_json(), dict(found.configuration))
+        sizes = table.get_add_actions(flatten=True).column("size_bytes").to_pylist()
+        return SourceTable(name, path, table.version(), metadata, sum(sizes), ArrowLog(path, _filesystem(path)))
+    except Exception as error:
+        if spark is not None and _worth_asking_spark(path, error):
+            from foreset.store.capture.spark_log import open_with_spark
+
+            return open_with_spark(spark, name, path, version, error)
+        raise fault_of(name, path, error, missing=isinstance(error, TableNotFoundError)) from error
+
+
+def _worth_asking_spark(path: str, error: Exception) -> bool:
+    """Other storage may be open to the cluster only; on a local disk, damage is damage for Spark too."""
+    from deltalake.exceptions import DeltaProtocolError, TableNotFoundError
+
+    if not is_local(path) or isinstance(error, DeltaProtocolError):
+        return True
+    if isinstance(error, TableNotFoundError):
+        return not Path(path).exists()  # the cluster may have another disk
+    return "support" in str(error).lower()  # a table feature that only Spark knows
+
+
+def fault_of(name: str, path: str, error: Exception, *, missing: bool) -> SourceError:
+    """The clear fault behind an error of deltalake or of Spark."""
+    text = str(error).lower()
+    if any(word in text for word in _FORBIDDEN) or isinstance(error, PermissionError):
+        return faults.no_permission(name, path, faults.first_line(error))
+    if missing or faults.condition_of(error) in (
+        "PATH_NOT_FOUND",
+        "DELTA_TABLE_NOT_FOUND",
+        "DELTA_PATH_DOES_NOT_EXIST",
+    ):
+        if "no files in log segment" in text or "not a delta table" in text or "TABLE_NOT_FOUND" in str(error):
+            return faults.not_a_delta_table(name, path)
+        return faults.missing_table(name, path)
+    if any(word in text for word in ("json", "gap", "contiguous", "corrupt", "parse", "checkpoint", "log segment")):
+        return faults.corrupt_log(name, path, faults.first_line(error))
+    return faults.unreadable(name, path, faults.first_line(error))
+
+
+def _filesystem(path: str) -> FileSystem:
+    from deltalake.fs import DeltaStorageHandler
+    from pyarrow.fs import PyFileSystem
+
+    return PyFileSystem(DeltaStorageHandler(path))
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowLog:
+    """Log files through the file system of deltalake: local disks and object stores alike."""
+
+    path: str
+    filesystem: FileSystem
+
+    def names(self) -> Collection[str]:
+        """The files in `_delta_log`."""
+        from pyarrow.fs import FileSelector
+
+        return [info.base_name for info in self.filesystem.get_file_info(FileSelector("_delta_log"))]
+
+    def read(self, names: Sequence[str]) -> dict[str, str]:
+        """The text of those that are there."""
+        texts = {}
+        for name in names:
+            try:
+                with self.filesystem.open_input_stream(f"_delta_log/{name}") as stream:
+                    texts[name] = stream.read().decode()
+            except FileNotFoundError:
+                continue
+        return texts
+
+    def first_missing(self, paths: Sequence[str]) -> str | None:
+        """The first of these data files that is gone; absolute paths (shallow clones) are taken on trust."""
+        from pyarrow.fs import FileType
+
+        own = [p for p in dict.fromkeys(paths) if "://" not in p and not p.startswith(("/", "file:"))]
+        if not own or len(own) > _MOST_LOOKUPS:
+            return None
+        found = self.filesystem.get_file_info(own)
+        return next((p for p, info in zip(own, found, strict=True) if info.type == FileType.NotFound), None)
+
+
+# ---------------------------------------------------------------------------- columns
+
+
+def parse_columns(schema: str) -> tuple[TableColumn, ...]:
+    """The columns of a Delta schema."""
+    fields = cast("list[dict[str, Any]]", json.loads(schema)["fields"])
+    return tuple(
+        TableColumn(
+            f["name"],
+            _type_of(f["type"]),
+            _type_text(f["type"]),
+            str((f.get("metadata") or {}).get("delta.columnMapping.physicalName", f["name"])),
+        )
+        for f in fields
+    )
+
+
+def _type_of(kind: object) -> Type | None:
+    if isinstance(kind, str):
+        return parse_type(kind)
+    if isinstance(kind, dict) and kind.get("type") == "array":
+        element = _type_of(kind["elementType"])
+        return array(element) if element else None
+    return None
+
+
+def _type_text(kind: object) -> str:
+    known = _type_of(kind)
+    return str(known or (kind.get("type", "unknown") if isinstance(kind, dict) else kind))
+
+
+def fit_columns(
+    source: Source, table: SourceTable, used_by: tuple[str, ...] = (), recorded: RecordedPin | None = None
+) -> tuple[PinnedColumn, ...] | SourceError:
+    """The declared columns as the table has them, or the fault that refuses the refresh."""
+    present = {column.name.lower(): column for column in table.columns}
+    renamed = {column.stored: column.name for column in table.columns}
+    before = {c.name.lower(): c for c in recorded.columns} if recorded else {}
+    versions = f"version {table.version}" + (f", last refresh read version {recorded.version}" if recorded else "")
+    fitted = []
+    for column in source.columns:
+        found = present.get(column.name.lower())
+        if found is None:
+            old = before.get(column.name.lower())
+            now = renamed.get(old.stored) if old else None
+            return faults.missing_column(source.name, column.name, used_by, versions, now)
+        if found.type is None:
+            return faults.unknown_type(source.name, column.name, found.type_text, str(column.type), used_by)
+        if not fits(found.type, column.type):
+            return faults.misfit_column(source.name, column.name, str(found.type), str(column.type), used_by, versions)
+        fitted.append(PinnedColumn(found.name, found.type_text, found.stored))
+    return tuple(fitted)
