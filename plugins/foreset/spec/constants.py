@@ -14,7 +14,7 @@ from foreset.spec import rule_faults
 
 TIMES: dict[str, Type] = {"date": DATE, "timestamp": TIMESTAMP, "timestamp_ntz": TIMESTAMP_NTZ}
 _NUMBER = re.compile(r"([0-9]+)(\.([0-9]+))?([eE][-+]?[0-9]+)?", re.ASCII)
-_ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'"}
 _ESCAPED = re.compile(r"""\\(.)|''|\"\"""", re.DOTALL)
 
 

@@ -62,13 +62,11 @@ def _yaml_hint(problem: str, line: str) -> str:
         return "quote the whole text, or use a `|` block: `: ` inside it reads as a key and its value"
     if "could not find expected ':'" in problem:
         return "write a `:` and a space after the key"
-    if "expected <block end>" in problem or "expected ',' or" in problem:
-        return "check the indent, the commas and the closing brackets of this place"
     if "unexpected end of stream" in problem:
         return "close the quote or the bracket"
     if "escape" in problem:
         return "double the backslash, or use single quotes"
-    return ""
+    return "check the indent, the commas and the closing brackets before this place"
 
 
 def bad_character(span: Span) -> Diagnostic:
@@ -135,12 +133,12 @@ def missing_key(name: str, span: Span, where: str, example: str) -> Diagnostic:
 def bad_name(name: str, span: Span, what: str) -> Diagnostic:
     """Names become table, task and DAG names: one alphabet for all."""
     hint = "use small letters, digits and `_`, beginning with a letter, at most 63 characters"
-    return Diagnostic("FS014", f"`{shown(name)}` is not a name for {what}", span, hint)
+    return Diagnostic("FS014", f"`{shown(name)}` cannot be the name of a {what}", span, hint)
 
 
 def reserved_name(name: str, span: Span, what: str) -> Diagnostic:
     """Rules read these words as something else."""
-    return Diagnostic("FS014", f"`{name}` cannot name {what}: it is a word of the rule language", span)
+    return Diagnostic("FS014", f"`{name}` cannot be the name of a {what}: it is a word of the rule language", span)
 
 
 def bad_choice(value: str, span: Span, where: str, choices: Sequence[str]) -> Diagnostic:
@@ -279,7 +277,8 @@ def row_width(span: Span, relation: str, found: int, columns: Sequence[str]) -> 
 
 def row_is_not_list(span: Span, relation: str, found: str) -> Diagnostic:
     """`[a, b]` where `[[a], [b]]` is meant."""
-    return Diagnostic("FS034", f"a row of `{relation}` must be a list of values, not {found}", span, "write [[a], [b]]")
+    hint = "write each row as a list: [[a], [b]]"
+    return Diagnostic("FS034", f"a row of `{relation}` must be a list of values, not {found}", span, hint)
 
 
 def cell_misfit(text: str, span: Span, column: str, kind: str, hint: str) -> Diagnostic:

@@ -27,6 +27,7 @@ from foreset.spec.syntax import syntax_fault
 MAX_RULE = 10_000
 MAX_NESTING = 40
 _RIGHT_OPERATORS = {"==": "=", "<>": "!=", "=<": "<=", "=>": ">=", ":=": "=", "=~": "="}
+_CONSTANTS_ELSEWHERE = frozenset(("NULL", "Null", "NONE", "None", "NIL", "Nil", "TRUE", "True", "FALSE", "False"))
 _NOTHING = Const(0, BOOLEAN)  # stands in for a term that has a fault
 
 
@@ -269,7 +270,9 @@ class _Build:
         found = negated(term, span) if isinstance(term, Const) else None
         return Call("neg", (term,), span) if found is None else _constant(found)
 
-    def variable(self, parts: list[Token]) -> Var:
+    def variable(self, parts: list[Token]) -> Term:
+        if parts[0].text in _CONSTANTS_ELSEWHERE:
+            return _fault(faults.capital_constant(parts[0].text, _place(parts[0])))
         return Var(parts[0].text, _place(parts[0]))
 
     def number(self, parts: list[Token]) -> Const:

@@ -25,7 +25,7 @@ MOST_ROUNDS = 1_000_000
 
 # ---------------------------------------------------------------- checks of single values
 def _check_group(node: Scalar, _where: str) -> Diagnostic | None:
-    return check_name(node, "a group")
+    return check_name(node, "group")
 
 
 def _check_schedule(node: Scalar, _where: str) -> Diagnostic | None:
@@ -49,9 +49,11 @@ def _check_type(node: Scalar, where: str) -> Diagnostic | None:
     return None
 
 
-def _check_table(node: Scalar, _where: str) -> Diagnostic | None:
+def _check_table(node: Scalar, where: str) -> Diagnostic | None:
     text = node.value
-    if not text.strip() or not text.isprintable() or "`" in text:
+    if not text.strip():
+        return faults.nothing_there(node.span, where, "write a folder below the warehouse, or a URI")
+    if not text.isprintable() or "`" in text:
         return faults.bad_table(text, node.span, "it is no path", "write a folder below the warehouse, or a URI")
     if _USER.search(text):
         hint = "give credentials to Spark's configuration, never to a spec"

@@ -91,6 +91,13 @@ def bare_word(word: str, span: Span) -> Diagnostic:
     return Diagnostic("FS210", f"`{shown(word)}` is neither a variable nor a constant", span, hint)
 
 
+def capital_constant(word: str, span: Span) -> Diagnostic:
+    """As a variable it would match anything, in silence."""
+    if word.lower() in ("true", "false"):
+        return Diagnostic("FS210", f"`{word}` would be a variable", span, f"write `{word.lower()}` for the constant")
+    return bare_word(word, span)
+
+
 def wrong_operator(written: str, right: str, span: Span) -> Diagnostic:
     """An operator of another language."""
     return Diagnostic("FS212", f"`{written}` is no operator", span, f"write `{right}`")
@@ -139,12 +146,13 @@ def bad_number(text: str, span: Span) -> Diagnostic:
 
 def number_too_large(text: str, span: Span) -> Diagnostic:
     """Beyond what any column type holds."""
-    return Diagnostic("FS217", f"the number {shown(text)} is too large", span, "numbers have at most 38 digits")
+    hint = "numbers have at most 38 digits, and doubles end at 1.8e308"
+    return Diagnostic("FS217", f"no column type can hold the number {shown(text)}", span, hint)
 
 
 def bad_escape(text: str, span: Span) -> Diagnostic:
     """An unknown letter after a backslash."""
-    hint = r"the escapes are \n, \t, \\, \' and " + r"\"; write \\ for a backslash"
+    hint = r"the escapes are \n, \t, \r, \\, \' and " + r"\"; write \\ for a backslash"
     return Diagnostic("FS218", f"`{shown(text)}` is not an escape", span, hint)
 
 

@@ -23,7 +23,7 @@ def schedule_fault(text: str) -> str:
         return "" if text in PRESETS else f"the presets are {', '.join(PRESETS)}"
     words = text.split()
     if len(words) != len(_FIELDS):
-        return f"it has {len(words)} fields, not 5"
+        return f"it has {len(words)} field{'s' if len(words) != 1 else ''}, not 5"
     reasons = (_field_fault(word.lower(), *field) for word, field in zip(words, _FIELDS, strict=True))
     return next((reason for reason in reasons if reason), "")
 

@@ -153,8 +153,11 @@ def check_name(node: Scalar, what: str) -> Diagnostic | None:
     return None
 
 
-def read(node: Node, shape: Shape, where: str, report: Report) -> Read | None:
-    """What `node` gives under `shape`; None, with the fault in `report`, where it does not fit."""
+def read(node: Node, shape: Shape, where: str, report: Report, name: Scalar | None = None) -> Read | None:
+    """What `node` gives under `shape`; None, with the fault in `report`, where it does not fit.
+
+    `name` is its key, where it has one: what is missing is missing there.
+    """
     match shape:
         case Text() | Whole() | Flag():
             return _read_scalar(node, shape, where, report)
@@ -167,7 +170,7 @@ def read(node: Node, shape: Shape, where: str, report: Report) -> Read | None:
         case MapOf():
             return _read_map(node, shape, where, report)
         case Record():
-            return _read_record(node, shape, where, report)
+            return _read_record(node, shape, where, report, name)
         case _:
             assert_never(shape)
 
@@ -194,7 +197,7 @@ def _text_fault(node: Node, shape: Text, where: str) -> Diagnostic | None:
         hint = "quote a text that begins with `[` or `{`" if getattr(node, "flow", False) else ""
         return faults.wrong_kind(node.span, where, "text", kind_of(node), hint)
     if node.empty:
-        return None if shape.nullable else faults.wrong_kind(node.span, where, "text", "empty")
+        return None if shape.nullable else faults.nothing_there(node.span, where, "write its value after the colon")
     if shape.choices and node.value not in shape.choices:
         return faults.bad_choice(node.value, node.span, where, shape.choices)
     return shape.check(node, where) if shape.check else None
@@ -244,14 +247,14 @@ def _read_map(node: Node, shape: MapOf, where: str, report: Report) -> Fields | 
         _noted(fault, report)
         if half or fault:
             continue
-        found = read(value, shape.value, f"{shape.noun} `{key.value}`", report)
+        found = read(value, shape.value, f"{shape.noun} `{key.value}`", report, key)
         fields.keys[key.value] = key
         if found is not None:
             fields.values[key.value] = found
     return fields
 
 
-def _read_record(node: Node, shape: Record, where: str, report: Report) -> Fields | None:
+def _read_record(node: Node, shape: Record, where: str, report: Report, at: Scalar | None) -> Fields | None:
     if isinstance(node, Scalar) and node.empty:
         node = Entries((), node.start, node.source)
     if not isinstance(node, Entries):
@@ -271,5 +274,5 @@ def _read_record(node: Node, shape: Record, where: str, report: Report) -> Field
             fields.values[name.value] = found
     for key in shape.keys:
         if key.required and key.name not in fields.keys:
-            report.add(faults.missing_key(key.name, node.span, where, key.required))
+            report.add(faults.missing_key(key.name, (at or node).span, where, key.required))
     return fields

@@ -7,7 +7,7 @@ forgot. This looks at the words around the stop and names the slip.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from foreset.diagnostics import Diagnostic, Span
@@ -24,6 +24,7 @@ _WORD = re.compile(
 _CONNECTIVES = (";", "|", "||", "&", "&&")
 _NEGATIONS = ("!", "~", "\\+", "\\")
 _ARROWS = ("<-", "->", ":", "if", "IF", "::-")
+_CUT = "YAML reads ` #` as a comment: quote the whole rule, or use a `|` block; rules have comments after `%`"
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=", "==", "<>", "=<", "=>", ":=", "=~")
 _FOREIGN_OPERATORS = ("**", "//", "<<", ">>", "++", "--", "->", "!==", "===")
 _FOREIGN_WORDS = {
@@ -101,6 +102,19 @@ def syntax_fault(passage: Passage, stop: StopError, *, flow: bool) -> Diagnostic
 
 # ---------------------------------------------------------------- the rule ends too early
 def _at_end(scene: _Scene) -> Diagnostic:
+    fault = _end(scene)
+    return replace(fault, hint=_CUT) if _cut_by_comment(scene) else fault
+
+
+def _cut_by_comment(scene: _Scene) -> bool:
+    """True where YAML has taken the rest of the line for a comment of its own."""
+    source, end = scene.passage.source, scene.passage.at(len(scene.passage.text))
+    line = source.line_of(end)
+    rest = source.line(line)[end - source.starts[line - 1] :]
+    return rest[:1] == " " and rest.lstrip().startswith("#")
+
+
+def _end(scene: _Scene) -> Diagnostic:
     last = scene.last
     if last is None:
         start = len(scene.passage.text) - len(scene.passage.text.lstrip())
@@ -170,6 +184,9 @@ def _value_alone(scene: _Scene) -> Diagnostic:
     assert last is not None
     if not scene.in_body and not (scene.here and scene.here.kind == "comma"):
         return faults.bad_head(scene.at(last), "write a relation with its arguments, as in `view(X, Y)`")
+    if scene.passage.text[last.end :].lstrip().startswith("%"):
+        hint = "between two values `%` is the remainder: put a comment on a line of its own"
+        return faults.not_a_condition(scene.at(last), hint)
     variable = last.text[0].isupper() or last.text[0] == "_"
     hint = (
         f"write `{last.text} = true` for a boolean" if variable else "write a relation with arguments, or a comparison"
@@ -249,11 +266,8 @@ def _symbol(scene: _Scene, here: _Word) -> Diagnostic:
 
 
 def _quote_hint(scene: _Scene, here: _Word) -> str:
-    source, end = scene.passage.source, scene.passage.at(len(scene.passage.text))
-    line = source.line_of(end)
-    rest = source.line(line)[end - source.starts[line - 1] :]
-    if rest.lstrip().startswith("#") and rest[:1] == " " and "\n" not in scene.passage.text[here.start :]:
-        return "YAML reads ` #` as a comment: quote the whole rule, or use a `|` block"
+    if _cut_by_comment(scene) and "\n" not in scene.passage.text[here.start :]:
+        return _CUT
     return f"add a {here.text} on the same line; a line break inside a text is written \\n"
 
 

@@ -102,12 +102,14 @@ def compose(source: SourceText, report: Report) -> Node | None:
 
 
 def _syntax_fault(error: yaml.MarkedYAMLError, source: SourceText) -> Diagnostic:
-    mark = error.problem_mark or error.context_mark
+    problem = error.problem or ""
+    began = "unexpected end of stream" in problem or "could not find expected ':'" in problem
+    mark = error.context_mark if began and error.context_mark else error.problem_mark or error.context_mark
     index = min(mark.index if mark else 0, len(source.text))
     while index and index >= len(source.text) - 1 and source.text[index - 1 : index].isspace():
         index -= 1  # a fault at the end of the file belongs to its last line with text
     line = source.line(source.line_of(index))
-    return faults.yaml_syntax(source.span(index, index + 1), error.problem or "", error.context or "", line)
+    return faults.yaml_syntax(source.span(index, index + 1), problem, error.context or "", line)
 
 
 def _reader_offset(error: yaml.reader.ReaderError, source: SourceText) -> int:
@@ -133,7 +135,8 @@ class _Reader:
         if isinstance(event, yaml.NodeEvent) and event.anchor:
             raise self.refuse(faults.alias(self.span(event), event.anchor))
         if isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent) and event.tag:
-            raise self.refuse(faults.tag(self.span(event), event.tag))
+            start, _ = _marks(event)
+            raise self.refuse(faults.tag(self.span(event), self.source.text[start : start + 100].split()[0]))
         return event
 
     def span(self, event: yaml.Event) -> Span:
