@@ -18,8 +18,8 @@ from foreset.ir.terms import Const, Row, Value, Var
 from foreset.ir.types import Type
 from foreset.reference.functions import Failure
 from foreset.reference.rows import Key, Memory
-from foreset.reference.terms import Condition, compile_comparison, compile_test, read_as
-from foreset.reference.widen import widener
+from foreset.reference.terms import Condition, compile_comparison, compile_test, equal, read_as
+from foreset.reference.widen import widened, widener
 
 Schemas = Mapping[str, tuple[Type, ...]]
 
@@ -73,9 +73,9 @@ def _seed(head: Atom, row: Row) -> Row | None:
     values: dict[Var, Value] = {}
     for arg, value in zip(head.args, row, strict=True):
         if isinstance(arg, Const):
-            if arg.value != value:
+            if not equal(arg.value, value):
                 return None
-        elif isinstance(arg, Var) and values.setdefault(arg, value) != value:
+        elif isinstance(arg, Var) and not equal(values.setdefault(arg, value), value):
             return None
     return tuple(values[var] for var in _distinct(head))
 
@@ -129,7 +129,7 @@ class _Pattern:
     key: Key
     values: tuple[tuple[int | None, Value], ...]  # per position of `key`: a slot of the binding, or a constant
     fresh: dict[str, int]  # variable -> its first position
-    repeats: tuple[tuple[int, int], ...]
+    repeats: tuple[tuple[int, int, Type], ...]  # two positions of one variable, and its type
 
     def rows(self, memory: Memory, binding: Row) -> Iterable[Row]:
         """The rows that agree with `binding`; NULL agrees with nothing."""
@@ -139,7 +139,12 @@ class _Pattern:
         rows = memory.lookup(self.ref, self.key, wanted)
         if not self.repeats:
             return rows
-        return [row for row in rows if all(row[a] is not None and row[a] == row[b] for a, b in self.repeats)]
+        return [row for row in rows if all(_agree(row[a], row[b], kind) for a, b, kind in self.repeats)]
+
+
+def _agree(a: Value, b: Value, kind: Type) -> bool:
+    """Values of two columns under one variable, which may be wider than either."""
+    return a is not None and b is not None and equal(widened(a, kind), widened(b, kind))
 
 
 def _pattern(join: _Join, atom: Atom) -> _Pattern:
@@ -147,7 +152,7 @@ def _pattern(join: _Join, atom: Atom) -> _Pattern:
     key: list[tuple[int, Type | None]] = []
     values: list[tuple[int | None, Value]] = []
     fresh: dict[str, int] = {}
-    repeats: list[tuple[int, int]] = []
+    repeats: list[tuple[int, int, Type]] = []
     for position, arg in enumerate(atom.args):
         match arg:
             case Const(value=value):
@@ -157,7 +162,7 @@ def _pattern(join: _Join, atom: Atom) -> _Pattern:
                 key.append((position, None if types[name] == kinds[position] else types[name]))
                 values.append((join.slots[name], None))
             case Var(name=name) if name in fresh:
-                repeats.append((fresh[name], position))
+                repeats.append((fresh[name], position, types[name]))
             case Var(name=name):
                 fresh[name] = position
             case _:
@@ -197,7 +202,7 @@ def _apply(join: _Join, literal: Literal) -> None:
         case Let(var=var, term=term):
             read = read_as(term, types[var.name], join.slots, types)
             if (slot := join.slots.get(var.name)) is not None:  # a wanted row has bound it already
-                _keep(join, lambda binding: read(binding) == binding[slot])
+                _keep(join, lambda binding: equal(read(binding), binding[slot]))
                 return
             join.bindings = [(*b, value) for b, value in _guarded(join, ((b, read) for b in join.bindings))]
             join.slots[var.name] = len(join.slots)

@@ -15,7 +15,7 @@ from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Tes
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Const, Row, Term, Value, Var
 from foreset.ir.types import Type
-from foreset.reference.terms import compile_comparison, compile_test, read_as
+from foreset.reference.terms import compile_comparison, compile_test, equal, read_as
 from foreset.reference.widen import widened
 
 Database = Mapping[str, frozenset[Row]]
@@ -67,11 +67,11 @@ def _match(atom: Atom, row: Row, kinds: tuple[Type, ...], binding: Binding, rule
     extended = dict(binding)
     for arg, value, kind in zip(atom.args, row, kinds, strict=True):
         if isinstance(arg, Const):
-            if value is None or value != arg.value:
+            if value is None or not equal(value, arg.value):
                 return None
         elif isinstance(arg, Var):
             wide = value if rule.types[arg.name] == kind else widened(value, rule.types[arg.name])
-            if arg.name in extended and (wide is None or extended[arg.name] != wide):
+            if arg.name in extended and (wide is None or not equal(extended[arg.name], wide)):
                 return None
             extended.setdefault(arg.name, wide)
     return extended

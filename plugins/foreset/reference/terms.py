@@ -18,10 +18,13 @@ Condition = Callable[[Row], bool]
 Slots = Mapping[str, int]
 Types = Mapping[str, Type]
 
-_EQUALITY: dict[str, Callable[[Value, Value], bool]] = {
-    "=": lambda a, b: a is b or a == b,  # NaN is one object
-    "!=": lambda a, b: a is not b and a != b,
-}
+
+def equal(a: Value, b: Value) -> bool:
+    """Two values that are not NULL are one: NaN equals itself, and is one object in canonical form."""
+    return a is b or a == b
+
+
+_EQUALITY: dict[str, Callable[[Value, Value], bool]] = {"=": equal, "!=": lambda a, b: not equal(a, b)}
 _ORDERED: dict[str, Callable[[object, object], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
