@@ -115,13 +115,14 @@ CHANGE = Record(
 SOURCE = Record(
     "source",
     (
-        Key("table", Text(check=_check_table, examples=("sales/edge",)),
+        Key("table", Text(pattern=r"\S", check=_check_table, examples=("sales/edge",)),
             "the Delta table: a folder below the warehouse, or a URI"),
         Key("view", Text(pattern=f"^{_VIEW.pattern}$", check=_check_view, examples=("reach.closure",)),
             "instead of a table: a view of another group, read at that group's committed refresh"),
         Key("columns", COLUMNS, "the columns that rules use, by name and Spark SQL type", "columns: {name: string}"),
         Key("description", Text(nullable=True), "what a row of it means"),
     ),
+    one_of=("table", "view"),
 )  # fmt: skip
 VIEW = Record(
     "view",
@@ -146,6 +147,7 @@ TEST = Record(
         Key("state", MapOf(_ROWS, "relation"), "the exact contents of views after the change"),
     ),
     "A unit test of the views, run by `foreset test` without Spark.",
+    any_of=("expect", "state"),
 )
 SPEC = Record(
     "",

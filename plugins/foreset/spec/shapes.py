@@ -90,6 +90,8 @@ class Record:
     noun: str
     keys: tuple[Key, ...]
     doc: str = ""
+    one_of: tuple[str, ...] = ()  # exactly one of these; load.py refuses in words of its own
+    any_of: tuple[str, ...] = ()  # at least one of these; likewise
 
 
 Shape = Text | Whole | Flag | Anything | ListOf | MapOf | Record
