@@ -9,10 +9,8 @@ that lock alone.
 from __future__ import annotations
 
 import contextlib
-import os
+import secrets
 import shutil
-import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -23,20 +21,17 @@ from foreset.errors import EnvironmentFault
 from foreset.session.config import SESSION_CONF, Settings, connect_conf, fingerprint, jvm_conf
 from foreset.session.connect import connect_embedded
 from foreset.session.jars import verified_jars
-from foreset.session.jvm import child_environment, tail
+from foreset.session.jvm import tail
+from foreset.session.launch import START_S, LaunchOrder, start_supervisor
 from foreset.session.locations import StateFiles, absolute_warehouse, prepared, state_files
 from foreset.session.locks import FileLock, second_writer, writer_lock_is_free
-from foreset.session.order import LaunchOrder
 from foreset.session.state import Fit, ServerState, forget_state, judge, read_state
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-START_S = 120.0
-ANSWER_S = 20.0
+ANSWER_S = 60.0
 DYING_WRITER_S = 15.0  # how long a JVM that is ending may keep the writer lock
-# Secrets and switches of whoever happens to start the server must not live on in it.
-PRIVATE_PREFIXES = ("AIRFLOW_", "_AIRFLOW_", "SPARK_CONNECT_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,37 +180,11 @@ def _end(state: ServerState, files: StateFiles) -> None:
 
 
 def _start(want: Wanted) -> None:
-    files = want.files
-    shutil.rmtree(files.scratch, ignore_errors=True)
-    files.scratch.mkdir()
-    launch = uuid.uuid4().hex
-    order = LaunchOrder(
-        launch, want.warehouse, str(files.folder), want.fingerprint, uuid.uuid4().hex + uuid.uuid4().hex, want.idle_s,
-        want.conf,
-    )  # fmt: skip
-    with files.log.open("wb") as log:
-        supervisor = subprocess.Popen(
-            [sys.executable, "-m", "foreset.session.supervisor"],
-            stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, cwd=files.folder, env=_server_environment(),
-            start_new_session=True,  # Ctrl-C and the end of an Airflow task are not for the server
-            text=True,
-        )  # fmt: skip
-    assert supervisor.stdin is not None
-    with supervisor.stdin as order_in:
-        order_in.write(order.to_json())
-    deadline = time.monotonic() + START_S
-    while (state := read_state(files)) is None or state.launch != launch:
-        ended = supervisor.poll() is not None
-        if ended or time.monotonic() > deadline:
-            supervisor.kill()
-            how = f"ended with {supervisor.wait()}" if ended else f"was not ready within {START_S:.0f} s"
-            raise EnvironmentFault(
-                f"the embedded Spark server {how}; the end of {files.log}:\n{tail(files.log)}", "run `foreset doctor`"
-            )
-        time.sleep(0.05)
-
-
-def _server_environment() -> dict[str, str]:
-    changes = child_environment()
-    kept = {k: v for k, v in os.environ.items() if k not in changes and not k.startswith(PRIVATE_PREFIXES)}
-    return {**kept, **{name: value for name, value in changes.items() if value is not None}}
+    shutil.rmtree(want.files.scratch, ignore_errors=True)
+    want.files.scratch.mkdir()
+    token = secrets.token_hex(32)
+    folder = str(want.files.folder)
+    start_supervisor(
+        want.files,
+        LaunchOrder(uuid.uuid4().hex, want.warehouse, folder, want.fingerprint, token, want.idle_s, want.conf),
+    )

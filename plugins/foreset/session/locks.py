@@ -139,7 +139,7 @@ def second_writer(files: StateFiles) -> EnvironmentFault:
     """Say who writes to the warehouse already, and why a second JVM may not."""
     holder = _note(files).get("holder", "another process")
     return EnvironmentFault(
-        f"{holder} writes to this warehouse already (see {files.folder}); on a local disk a second JVM would lose commits",
+        f"{holder} writes to this warehouse already; on a local disk a second JVM would lose commits ({files.folder})",
         "work through that one (set FORESET_SPARK as it has it), or end it first: `foreset doctor` shows it",
     )
 

@@ -20,13 +20,13 @@ import psutil
 
 from foreset.errors import EnvironmentFault, UsageError
 from foreset.session.admin import forget_sibling, sibling_of
-from foreset.session.config import DELTA_EXTENSION, SESSION_CONF, Settings, jvm_conf
+from foreset.session.config import DELTA_EXTENSION, LOOPBACK, SESSION_CONF, Settings, jvm_conf
 from foreset.session.connect import connect_mode, connect_remote, endpoint_of
 from foreset.session.embedded import embedded_session
 from foreset.session.jars import verified_jars
 from foreset.session.jvm import start_jvm, writing_from
 from foreset.session.locations import StateFiles, absolute_warehouse, local_path, prepared, state_files
-from foreset.session.locks import second_writer, writer_lock_is_free, writing_through
+from foreset.session.locks import FileLock, second_writer, writer_lock_is_free, writing_through
 from foreset.session.state import read_state
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def open_session(
     with contextlib.ExitStack() as stack:
         if not isinstance(chosen, str):
             kind, opened = SessionKind.GIVEN, _given(chosen, place)
-        elif chosen in {"", "embedded"} or _is_embedded_server(chosen, place):
+        elif chosen in {"", "embedded"}:
             kind, opened = SessionKind.EMBEDDED, _embedded(place, settings or Settings.from_environment())
         elif chosen.startswith("sc://"):
             kind, opened = SessionKind.REMOTE, _remote(chosen, place)
@@ -147,9 +147,7 @@ def _given(base: SparkSession, warehouse: str) -> Iterator[SparkSession]:
         return
     connect: Any = base  # the Connect class stands in for the classic one
     endpoint: str = getattr(getattr(connect.client, "_builder", None), "endpoint", connect.client.host)
-    state = read_state(state_files(warehouse))
-    own = state is not None and endpoint.endswith(f":{state.port}")
-    with connect_mode(on=True), contextlib.nullcontext() if own else _writer(warehouse, endpoint):
+    with connect_mode(on=True), _writer(warehouse, endpoint):
         _check_delta(base)
         ours: Any = sibling_of(connect)
         try:
@@ -172,15 +170,24 @@ def _classic(base: SparkSession, warehouse: str) -> Iterator[SparkSession]:
 
 def _writer(warehouse: str, endpoint: str) -> contextlib.AbstractContextManager[None]:
     """Guard a warehouse on a disk of this machine; an object store has a log store of its own to do that."""
+    files = state_files(warehouse)
+    state = read_state(files)
+    if state is not None and endpoint in {f"localhost:{state.port}", f"{LOOPBACK}:{state.port}"}:
+        return _present(files)  # the warehouse's own server, whose JVM holds the writer lock already
     if local_path(warehouse) is None:
         return contextlib.nullcontext()
-    return writing_through(endpoint, prepared(state_files(warehouse)))
+    return writing_through(endpoint, prepared(files))
 
 
-def _is_embedded_server(url: str, warehouse: str) -> bool:
-    """Say whether a sc:// URL means the warehouse's own server, whose JVM holds the writer lock already."""
-    state = read_state(state_files(warehouse))
-    return state is not None and endpoint_of(url) in {f"localhost:{state.port}", f"127.0.0.1:{state.port}"}
+@contextlib.contextmanager
+def _present(files: StateFiles) -> Iterator[None]:
+    """Keep the warehouse's own server from taking itself for idle."""
+    lock = FileLock.take(files.clients, shared=True, wait_s=2.0)
+    try:
+        yield
+    finally:
+        if lock is not None:
+            lock.release()
 
 
 def _configure(spark: SparkSession, conf: Mapping[str, str]) -> None:

@@ -20,9 +20,9 @@ from types import FrameType
 from typing import Any
 
 from foreset.session.jvm import environment, start_jvm, writing_from
+from foreset.session.launch import LaunchOrder
 from foreset.session.locations import StateFiles
 from foreset.session.locks import FileLock
-from foreset.session.order import LaunchOrder
 from foreset.session.processes import ProcessIdentity, process_space
 from foreset.session.state import ServerState, forget_state, read_state, write_state
 
