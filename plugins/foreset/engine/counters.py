@@ -20,7 +20,7 @@ from foreset.ir.steps import Standing
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-Lookup = Callable[["DataFrame"], "DataFrame"]  # rows -> their stored counters (row, base, recursive), absent if none
+Lookup = Callable[[Piece], "DataFrame"]  # rows -> their stored counters (row, base, recursive), absent if none
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class CounterFrames:
         asked = rows.frame.select(*names, *(zero.alias(n) for n in ("b0", "r0", "b1", "r1")), F.lit(1).alias("asked"))
         parts = [asked]
         if self.stored is not None:
-            before = self.stored(rows.hinted)
+            before = self.stored(rows)
             b, r = F.col("base"), F.col("recursive")
             parts.append(before.select(*names, b.alias("b0"), r.alias("r0"), b.alias("b1"), r.alias("r1"), _not_asked()))
         for change in self.changes:
@@ -65,7 +65,7 @@ class CounterFrames:
             return None
         names = column_names(self.width)
         if self.stored is not None:
-            before = self.stored(change.select(*names))
+            before = self.stored(Piece(change.select(*names)))
             change = change.unionAll(before.select(*change.columns))
             change = change.groupBy(*names).agg(F.sum("base").alias("base"), F.sum("recursive").alias("recursive"))
         return change.where((F.col("base") < 0) | (F.col("recursive") < 0))

@@ -53,6 +53,7 @@ class Frames:
 
     spark: SparkSession
     schemas: dict[str, tuple[Type, ...]]
+    rows_read: dict[str, int] = field(default_factory=dict)  # of large stored states, by relation
     _stored: dict[Ref, tuple[Piece, ...]] = field(default_factory=dict)
 
     def put(self, ref: Ref, *pieces: Piece) -> None:
@@ -65,7 +66,7 @@ class Frames:
 
     def count(self, ref: Ref) -> int | None:
         """How many rows a version has at most; None when it is not known."""
-        counts = [piece.rows for part in _grown_from(ref) for piece in self.pieces(part)]
+        counts = [piece.rows for part in self._grown_from(ref) for piece in self.pieces(part)]
         return None if None in counts else sum(count for count in counts if count is not None)
 
     def empty(self, ref: Ref) -> bool:
@@ -74,14 +75,14 @@ class Frames:
 
     def read(self, ref: Ref) -> Piece:
         """A stored or virtual version as one piece; its count is an upper bound for virtual ones."""
-        frames = [piece.frame for part in _grown_from(ref) for piece in self._kept(part, ref)]
+        frames = [piece.frame for part in self._grown_from(ref) for piece in self._kept(part, ref)]
         if not frames:
             return Piece(self.nothing(ref.relation), 0)
         return Piece(reduce(lambda a, b: a.unionAll(b), frames), self.count(ref))
 
     def held(self, rows: Piece, ref: Ref) -> DataFrame | None:
         """The rows of `rows` that a version holds, found by one look at each of its pieces; None: none."""
-        hits = [semi(piece.frame, rows.hinted) for part in _grown_from(ref) for piece in self._kept(part, ref)]
+        hits = [semi(piece.frame, rows.hinted) for part in self._grown_from(ref) for piece in self._kept(part, ref)]
         return reduce(lambda a, b: a.unionAll(b), hits) if hits else None
 
     def without(self, rows: Piece, refs: Sequence[Ref]) -> DataFrame:
@@ -105,20 +106,25 @@ class Frames:
         """No rows, with the columns of `relation`."""
         return self.spark.createDataFrame([], row_schema(self.schemas[relation]))
 
+    def _grown_from(self, ref: Ref) -> tuple[Ref, ...]:
+        """The stored versions whose rows a version may hold. A virtual one may be stored all the same:
+        the new state of a source is simply its table.
+        """
+        shape = VIRTUAL.get(ref.version)
+        if shape is None or ref in self._stored:
+            return (ref,)
+        return tuple(Ref(ref.relation, version) for version in (shape.base, *shape.more))
+
     def _kept(self, part: Ref, whole: Ref) -> tuple[Piece, ...]:
         """The pieces of `part`; those of a virtual version's base without its `less`."""
         pieces = self.pieces(part)
+        if part.version in (Version.OLD, Version.NEW):
+            self.rows_read[part.relation] = self.rows_read.get(part.relation, 0) + sum(p.rows or 0 for p in pieces)
         shape = VIRTUAL.get(whole.version)
         if shape is None or part.version is not shape.base:
             return pieces
         less = [p for v in shape.less for p in self.pieces(Ref(part.relation, v))]
         return tuple(Piece(reduce(lambda f, gone: anti(f, gone.hinted), less, p.frame), p.rows) for p in pieces)
-
-
-def _grown_from(ref: Ref) -> tuple[Ref, ...]:
-    shape = VIRTUAL.get(ref.version)
-    versions: tuple[Version, ...] = (ref.version,) if shape is None else (shape.base, *shape.more)
-    return tuple(Ref(ref.relation, version) for version in versions)
 
 
 def anti(left: DataFrame, right: DataFrame) -> DataFrame:

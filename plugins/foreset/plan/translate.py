@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from foreset.ir.rules import Atom, literal_variables
 from foreset.ir.steps import Procedure
 from foreset.ir.strata import Stratum
+from foreset.ir.terms import Var
 from foreset.maintain.counting import counting
 from foreset.maintain.dred import dred
 from foreset.maintain.dredc import dredc
@@ -38,3 +40,24 @@ def refusal(stratum: Stratum, strategy: str) -> str:
     if strategy == "counting" and stratum.recursive:
         return "a recursive stratum can count unfounded derivations: a row may help to derive itself"
     return ""
+
+
+def single_derivation(stratum: Stratum) -> bool:
+    """No row of the stratum can ever have two derivations: then presence is the count.
+
+    So it is with one rule, not recursive, whose head shows every variable that its atoms bind.
+    """
+    if stratum.recursive or len(stratum.views[0].rules) != 1:
+        return False
+    (rule,) = stratum.views[0].rules
+    shown = {arg.name for arg in rule.head.args if isinstance(arg, Var)}
+    bound = {v.name for literal in rule.body if isinstance(literal, Atom) for v in literal_variables(literal)}
+    return bound <= shown
+
+
+def keeps_counters(stratum: Stratum) -> bool:
+    """Whether refreshes store counters for the stratum: where counting is the strategy of choice, or asked for."""
+    declared = stratum.views[0].strategy
+    if declared in COUNTED:
+        return not (declared == "counting" and single_derivation(stratum))
+    return declared in ("auto", "incremental", "strict") and not stratum.recursive and not single_derivation(stratum)

@@ -1,0 +1,46 @@
+"""The plan of one refresh, frozen when it opens: a spec edited afterwards changes nothing of it.
+
+It carries the text of the spec itself, so every task reads the same words (parsing
+takes some milliseconds) and there is no second form of a program to keep in step.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+VERIFY_SAMPLE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshPlan:
+    """What a refresh was asked to do, and with which definitions."""
+
+    group: str
+    spec_file: str
+    spec_text: str
+    mode: str = "auto"
+    verify: str = str(VERIFY_SAMPLE)  # a number of samples, `full` or `off`
+    note: str = ""
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    rebuild: Mapping[str, str] = field(default_factory=dict)  # view -> why it has no old state to start from
+
+    @property
+    def spec_hash(self) -> str:
+        """The hash of the text."""
+        return hashlib.sha256(self.spec_text.encode()).hexdigest()[:24]
+
+    def to_json(self) -> str:
+        """As the run directory keeps it."""
+        return json.dumps(dataclasses.asdict(self), indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> RefreshPlan:
+        """Back from the run directory; keys of later versions are left aside."""
+        data: dict[str, Any] = json.loads(text)
+        known = {f.name for f in dataclasses.fields(cls)}
+        return cls(**{name: value for name, value in data.items() if name in known})

@@ -1,0 +1,95 @@
+"""Capture: what each source gained and lost since the refresh before, netted and staged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
+
+from foreset.refresh.context import Context, Stopwatch
+from foreset.store import delta, manifest
+from foreset.store.capture import Captured, Counts, RecordedPin, Unchanged, capture, staged
+from foreset.store.capture.stage import Differential
+from foreset.store.layout import table_path
+
+Facts = Mapping[str, Any]
+
+
+def capture_all(context: Context) -> dict[str, Facts]:
+    """Capture every source that was not captured yet; facts by source."""
+    return {source.name: capture_one(context, source.name) for source in context.program.sources}
+
+
+def capture_one(context: Context, name: str) -> Facts:
+    """Capture one source, or say again what an earlier attempt found."""
+    mark = context.mark(f"capture-{name}")
+    if mark is not None:
+        return mark
+    watch = Stopwatch()
+    source, pin = context.source(name), context.run.sources[name]
+    before = context.previous.sources.get(name) if context.previous else None
+    captured = capture(
+        context.spark,
+        source,
+        RecordedPin.from_manifest(before) if before else None,
+        context.layout.root,
+        context.path("capture", name, context.run.attempt_id),
+        to=RecordedPin.from_manifest(pin),
+        used_by=context.users_of(name),
+    )
+    return context.finish(f"capture-{name}", {**_facts(context, captured), "seconds": watch.seconds})
+
+
+def _facts(context: Context, captured: Captured) -> Facts:
+    return {
+        "way": type(captured.way).__name__,
+        "reason": captured.reason,
+        "inserted": captured.counts.inserted,
+        "deleted": captured.counts.deleted,
+        "rows": rows_of(context, captured.source, captured.pin.version),
+        "taken_whole": captured.differential is None,
+        "moved": not isinstance(captured.way, Unchanged),
+        "degraded": captured.degraded,
+        "old_lost": captured.old_lost,
+        "staged": context.path("capture", captured.source, context.run.attempt_id),
+    }
+
+
+def differential(context: Context, name: str) -> Differential | None:
+    """The staged differential of a captured source; None when it was taken whole."""
+    facts = capture_one(context, name)
+    if facts["taken_whole"]:
+        return None
+    counts = Counts(facts["inserted"], facts["deleted"])
+    return staged(context.spark, context.source(name).columns, facts["staged"], counts)
+
+
+def nothing_moved(context: Context) -> bool:
+    """True when no source moved and no definition changed: the refresh ends here."""
+    moved = any(facts["moved"] or facts["taken_whole"] for facts in capture_all(context).values())
+    gone = context.previous is not None and set(context.previous.views) != {v.name for v in context.program.views}
+    return not moved and not context.plan.rebuild and not gone and context.previous is not None
+
+
+def rows_of(context: Context, name: str, version: int) -> int | None:
+    """How many rows a source has, from its log; None where the log does not say."""
+    source = context.source(name)
+    if source.view is not None:
+        group, _, view = source.view.partition(".")
+        row = manifest.at(context.layout.root, group, version)
+        return row.views[view].rows if row else None
+    return _rows_in_log(table_path(context.layout.root, str(source.table)), version)
+
+
+def _rows_in_log(path: str, version: int) -> int | None:
+    try:
+        table = delta.open_table(path, version)
+        actions = pa.table(table.get_add_actions(flatten=True)) if table else None
+    except (DeltaError, OSError):  # a table that only Spark reads: sizes are a help, not a need
+        return None
+    if actions is None or "num_records" not in actions.column_names:
+        return None
+    counts = actions.column("num_records").to_pylist()
+    return None if None in counts else sum(counts)

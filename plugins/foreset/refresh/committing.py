@@ -1,0 +1,213 @@
+"""Commit: write each changed view once, then the one manifest row that makes all of it visible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.dataset as arrow_dataset
+
+from foreset.engine.types import row_schema
+from foreset.ir.program import Column, View
+from foreset.ir.types import BIGINT
+from foreset.refresh.context import Context, Stopwatch
+from foreset.refresh.maintaining import view_facts
+from foreset.refresh.staging import staged_frame
+from foreset.store import counters, manifest, pins, signed
+from foreset.store.capture import RecordedPin
+from foreset.store.epochs import close_run
+from foreset.store.layout import is_local
+from foreset.store.pins import Txn, Written
+from foreset.store.rows import ManifestRow, StatePin, ViewPin
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Facts = Mapping[str, Any]
+IN_PROCESS_ROWS = 100_000  # differentials up to here are appended without a Spark job
+
+
+def write_views(context: Context) -> dict[str, ViewPin]:
+    """Write the differential of every view that changed; the pins of all views."""
+    return {view.name: _write_view(context, view) for view in context.program.views}
+
+
+def commit(context: Context) -> manifest.Committed | manifest.AlreadyCommitted:
+    """Publish the refresh; raises `Fenced` when another came first."""
+    watch = Stopwatch()
+    views = write_views(context)
+    state = _write_states(context)
+    row = _row(context, views, state, watch)
+    outcome = manifest.commit(context.layout, row)
+    close_run(context.run, "committed")
+    context.finish("commit", {"seq": outcome.seq, "seconds": watch.seconds})
+    return outcome
+
+
+def _write_view(context: Context, view: View) -> ViewPin:
+    facts = view_facts(context, view.name)
+    plus, minus = facts["plus"], facts["minus"]
+    previous = context.previous.views.get(view.name) if context.previous else None
+    columns = {column.name: str(column.type) for column in view.columns}
+    same = previous is not None and dict(previous.columns) == columns
+    stratum = context.mark(f"stratum-{context.layering.of(view.name).number}") or {}
+    told = {"strategy": stratum["strategy"], "reason": stratum["reason"], "columns": columns}
+    if previous is not None and same and not plus["rows"] and not minus["rows"]:
+        written = Written(context.layout.resolve(previous.path), previous.version, previous.table_id, previous.token)
+        return _pin(context, written, told, previous.rows, plus, minus)
+    rows = (previous.rows if previous and same else 0) + plus["rows"] - minus["rows"]
+    written = _written(context, view, previous if same else None, plus, minus)
+    return _pin(context, written, told, rows, plus, minus)
+
+
+def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts, minus: Facts) -> Written:
+    path, seq, run = context.layout.view(view.name), context.run.seq, context.run
+    columns = {column.name: str(column.type) for column in view.columns}
+    if previous is None:
+        signed.create(path, columns)
+        return pins.write_once(run, path, None, _load(context, view, path, plus), absolute=True)
+    path = context.layout.resolve(previous.path)
+    extent = signed.describe(path, previous.version)
+    if signed.Threshold().passed(extent, plus["rows"], minus["rows"]):
+
+        def rebase(txn: Txn) -> None:
+            frames = (_frame(context, side, view.columns) for side in (plus, minus))
+            signed.rebase(context.spark, path, previous.version, *frames, seq, txn)
+
+        return pins.write_once(run, path, previous.version, rebase, absolute=True)
+    if _few(context, plus, minus):
+        tables = (_arrow(side) for side in (plus, minus))
+        return pins.write_once(
+            run, path, previous.version, lambda txn: signed.append_arrow(path, *tables, seq, txn)
+        )
+    frames = (_frame(context, side, view.columns) for side in (plus, minus))
+    return pins.write_once(run, path, previous.version, lambda txn: signed.append(path, *frames, seq, txn))
+
+
+def _load(context: Context, view: View, path: str, plus: Facts) -> Callable[[Txn], None]:
+    def load(txn: Txn) -> None:
+        rows = _frame(context, plus, view.columns)
+        if rows is None:
+            schema = row_schema(tuple(c.type for c in view.columns), tuple(c.name for c in view.columns))
+            rows = context.spark.createDataFrame([], schema)
+        signed.load(path, rows, context.run.seq, txn)
+
+    return load
+
+
+def _write_states(context: Context) -> dict[str, StatePin]:
+    """Write changed counters; those of a stratum that was maintained without them are no longer true."""
+    states: dict[str, StatePin] = {}
+    for stratum in context.layering.strata:
+        facts = context.mark(f"stratum-{stratum.number}") or {}
+        for view in stratum.names:
+            before = context.previous.state.get(view) if context.previous else None
+            if view in facts["counted"]:
+                written = _write_counters(context, view, None if facts["forgotten"] else before, facts["counters"][view])
+                states[view] = written
+            elif facts["strategy"] == "skip" and before is not None:
+                states[view] = before
+    return states
+
+
+def _write_counters(context: Context, view: str, before: StatePin | None, changes: Facts) -> StatePin:
+    declared = context.view(view).columns
+    names, seq, run = [column.name for column in declared], context.run.seq, context.run
+    stored = (*declared, Column("_base", BIGINT), Column("_recursive", BIGINT))
+    if before is not None and not changes["rows"]:
+        return before
+    path = context.layout.state(view) if before is None else context.layout.resolve(before.path)
+
+    def load(txn: Txn) -> None:
+        rows = _frame(context, changes, stored)
+        if rows is None:
+            schema = row_schema(tuple(c.type for c in stored), tuple(c.name for c in stored))
+            rows = context.spark.createDataFrame([], schema)
+        counters.load(path, rows, names, seq, txn)
+
+    def append(txn: Txn) -> None:
+        rows = _frame(context, changes, stored)
+        assert rows is not None
+        counters.append_delta(path, rows, names, seq, txn)
+
+    if before is None:
+        counters.create(path, {column.name: str(column.type) for column in declared})
+        written = pins.write_once(run, path, None, load, absolute=True)
+    else:
+        written = pins.write_once(run, path, before.version, append)
+    return StatePin(context.layout.relative(written.path), written.table_id, written.version)
+
+
+def _row(context: Context, views: dict[str, ViewPin], state: dict[str, StatePin], watch: Stopwatch) -> ManifestRow:
+    run, plan = context.run, context.plan
+    sources = {}
+    for name, pin in run.sources.items():
+        before = context.previous.sources.get(name) if context.previous else None
+        taken = RecordedPin.from_manifest(pin)
+        sources[name] = taken.to_manifest(pin.table, before.to_version if before else None)
+    return ManifestRow(
+        seq=run.seq,
+        refresh_id=run.refresh_id,
+        attempt_id=run.attempt_id,
+        epoch=run.epoch,
+        prev_seq=run.prev_seq,
+        spec_hash=plan.spec_hash,
+        engine_version=engine_version(),
+        mode=plan.mode,
+        fingerprints=plan.fingerprints,
+        sources=sources,
+        views=views,
+        state=state,
+        verification=dict(context.mark("verify") or {}),
+        quality=dict(context.mark("quality") or {}),
+        extra={"strata": [_record(context, n) for n in range(1, len(context.layering.strata) + 1)],
+               "note": plan.note, "writing_seconds": watch.seconds, "run": run.run_id},
+    )  # fmt: skip
+
+
+def _record(context: Context, number: int) -> Facts:
+    stratum, facts = context.layering.strata[number - 1], context.mark(f"stratum-{number}") or {}
+    changed = 0
+    for name in stratum.reads:
+        seen = context.mark(f"capture-{name}") if name in context.run.sources else None
+        below = None if seen else view_facts(context, name)
+        changed += seen["inserted"] + seen["deleted"] if seen else below["plus"]["rows"] + below["minus"]["rows"]  # type: ignore[index]
+    kept = {key: facts[key] for key in ("strategy", "reason", "seconds", "rounds", "rows_read")}
+    return {"number": number, "views": list(stratum.names), "changed": changed, **kept}
+
+
+def _pin(context: Context, written: Written, told: Facts, rows: int, plus: Facts, minus: Facts) -> ViewPin:
+    refs = {f"{side}_ref": facts["path"] and context.layout.relative(facts["path"])
+            for side, facts in (("plus", plus), ("minus", minus))}  # fmt: skip
+    return ViewPin(
+        path=context.layout.relative(written.path),
+        table_id=written.table_id,
+        version=written.version,
+        token=written.token,
+        rows=rows,
+        inserted=plus["rows"],
+        deleted=minus["rows"],
+        **told,
+        **refs,
+    )
+
+
+def _few(context: Context, plus: Facts, minus: Facts) -> bool:
+    return plus["rows"] + minus["rows"] <= IN_PROCESS_ROWS and is_local(context.layout.root)
+
+
+def _arrow(side: Facts) -> pa.Table | None:
+    return arrow_dataset.dataset(side["path"], format="parquet").to_table() if side["path"] else None
+
+
+def _frame(context: Context, side: Facts, columns: tuple[Column, ...]) -> Any:  # noqa: ANN401 - a DataFrame or None
+    return staged_frame(context, side, columns)
+
+
+def engine_version() -> str:
+    """Foreset's own version."""
+    try:
+        return version("foreset")
+    except PackageNotFoundError:
+        return "unknown"

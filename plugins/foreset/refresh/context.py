@@ -1,0 +1,100 @@
+"""What every phase of a refresh needs, and the marks that finished phases leave behind."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from foreset.errors import SpecError
+from foreset.ir.program import Program, Source, View
+from foreset.ir.strata import Layering
+from foreset.plan.frozen import RefreshPlan
+from foreset.rewrite.pipeline import prepare
+from foreset.spec.load import load_text
+from foreset.store import files
+from foreset.store.epochs import Run, heartbeat
+from foreset.store.layout import Layout, join
+from foreset.store.rows import ManifestRow
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Listener = Callable[[dict[str, Any]], None]
+
+
+@dataclass(slots=True)
+class Context:
+    """An open run with its frozen plan, a session, and the refresh before it."""
+
+    spark: SparkSession
+    run: Run
+    plan: RefreshPlan
+    program: Program  # in normal form
+    layering: Layering
+    previous: ManifestRow | None
+    listen: Listener = field(default=lambda _: None)
+    history: Sequence[Sequence[Mapping[str, Any]]] = ()  # what strata cost in earlier refreshes
+
+    @property
+    def layout(self) -> Layout:
+        """Paths of the group."""
+        return self.run.layout
+
+    def path(self, *parts: str) -> str:
+        """A path in the run directory."""
+        return join(self.run.directory, *parts)
+
+    def mark(self, name: str) -> Mapping[str, Any] | None:
+        """What the finished phase `name` noted; None while it is not finished."""
+        text = files.read_text(self.path("marks", f"{name}.json"))
+        return None if text is None else json.loads(text)
+
+    def finish(self, name: str, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Note that phase `name` is finished; the last act of each phase."""
+        files.write_text(self.path("marks", f"{name}.json"), json.dumps(facts, indent=1))
+        heartbeat(self.run)
+        self.listen({"event": "finished", "phase": name, **facts})
+        return facts
+
+    def source(self, name: str) -> Source:
+        """The source of that name."""
+        return next(source for source in self.program.sources if source.name == name)
+
+    def view(self, name: str) -> View:
+        """The view of that name."""
+        return next(view for view in self.program.views if view.name == name)
+
+    def users_of(self, source: str) -> tuple[str, ...]:
+        """The views that read a source, for messages."""
+        return tuple(name for s in self.layering.strata if source in s.reads for name in s.names)
+
+
+def understood(plan: RefreshPlan) -> tuple[Program, Layering]:
+    """The program of a frozen plan; it was sound when the plan was made."""
+    return read_spec(plan.spec_text, plan.spec_file)
+
+
+def read_spec(text: str, file: str) -> tuple[Program, Layering]:
+    """A spec's program in normal form with its strata; raises `SpecError` with all faults."""
+    loaded = load_text(text, file)
+    if loaded.program is None or not loaded.report.ok:
+        raise SpecError(loaded.report.errors)
+    prepared = prepare(loaded.program)
+    if prepared.program is None or prepared.layering is None:
+        raise SpecError(prepared.report.errors)
+    return prepared.program, prepared.layering
+
+
+class Stopwatch:
+    """Seconds since it was made."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Rounded to milliseconds."""
+        return round(time.monotonic() - self._start, 3)

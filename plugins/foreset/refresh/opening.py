@@ -1,0 +1,95 @@
+"""Open a refresh: freeze the plan, allocate the epoch, record the versions of all sources once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from foreset.errors import EnvironmentFault
+from foreset.ir.program import Program
+from foreset.ir.strata import Layering
+from foreset.plan.fingerprint import fingerprints
+from foreset.plan.frozen import RefreshPlan
+from foreset.refresh.context import Context, Listener, read_spec, understood
+from foreset.store import files
+from foreset.store.capture import RecordedPin, current_pin
+from foreset.store.epochs import Run, load_run, open_run
+from foreset.store.layout import Layout, join
+from foreset.store.manifest import AlreadyCommitted, history, newest
+from foreset.store.rows import ManifestRow, SourcePin
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PLAN = "plan.json"
+
+
+def open_refresh(
+    spark: SparkSession,
+    layout: Layout,
+    spec: tuple[str, str],
+    refresh_id: str,
+    *,
+    mode: str = "auto",
+    verify: str = "200",
+    note: str = "",
+    force: bool = False,
+    listen: Listener = lambda _: None,
+) -> Context | AlreadyCommitted:
+    """Begin, or begin again, the refresh `refresh_id`; `spec` is the text and its file name."""
+    text, file = spec
+    program, layering = read_spec(text, file)
+
+    def vector(last: ManifestRow | None) -> Mapping[str, SourcePin]:
+        return {source.name: _pin(spark, layout, program, layering, source.name, last) for source in program.sources}
+
+    run = open_run(layout, refresh_id, vector, force=force)
+    if isinstance(run, AlreadyCommitted):
+        return run
+    previous = newest(layout.root, layout.group)
+    marks = fingerprints(program, layering)
+    rebuild = _rebuilt(program, marks, previous)
+    plan = RefreshPlan(layout.group, file, text, mode, verify, note, marks, rebuild)
+    files.write_once(join(run.directory, PLAN), plan.to_json())
+    return resume(spark, run, listen)
+
+
+def resume(spark: SparkSession, run: Run, listen: Listener = lambda _: None) -> Context:
+    """The context of an open run, from what its directory says: for a later task or a retry."""
+    text = files.read_once(join(run.directory, PLAN))
+    if text is None:
+        raise EnvironmentFault(f"run {run.run_id} has no plan", "run its open task again")
+    plan = RefreshPlan.from_json(text)
+    program, layering = understood(plan)
+    past = history(run.layout.root, run.layout.group)
+    previous = past[-1] if past else None
+    costs = [row.extra.get("strata", []) for row in past]
+    return Context(spark, run, plan, program, layering, previous, listen, costs)
+
+
+def reopen(spark: SparkSession, layout: Layout, refresh_id: str, listen: Listener = lambda _: None) -> Context:
+    """Like `resume`, for a process that knows only the refresh's id."""
+    return resume(spark, load_run(layout, refresh_id), listen)
+
+
+def _pin(
+    spark: SparkSession, layout: Layout, program: Program, layering: Layering, name: str, last: ManifestRow | None
+) -> SourcePin:
+    source = next(source for source in program.sources if source.name == name)
+    used_by = tuple(view for stratum in layering.strata if name in stratum.reads for view in stratum.names)
+    before = last.sources.get(name) if last else None
+    pin: RecordedPin = current_pin(spark, source, layout.root, used_by)
+    return pin.to_manifest(source.table or source.view or name, before.to_version if before else None)
+
+
+def _rebuilt(program: Program, marks: Mapping[str, str], previous: ManifestRow | None) -> dict[str, str]:
+    """The views without an old state to start from, each with the reason."""
+    if previous is None:
+        return {view.name: "first load" for view in program.views}
+    reasons = {}
+    for view in program.views:
+        if view.name not in previous.views:
+            reasons[view.name] = "first load: the view is new"
+        elif previous.fingerprints.get(view.name) != marks[view.name]:
+            reasons[view.name] = "its definition, or that of a view it reads, has changed"
+    return reasons

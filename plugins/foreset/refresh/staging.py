@@ -1,0 +1,47 @@
+"""Differentials of views in the run directory: written once per stratum, read by whoever comes after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F
+
+from foreset.engine.frames import Piece
+from foreset.engine.types import row_schema
+from foreset.ir.program import Column
+from foreset.refresh.context import Context
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+FEW_FILES = 100_000  # rows that one file may well hold
+
+
+def stage(context: Context, pieces: tuple[Piece, ...], columns: tuple[Column, ...], *where: str) -> Mapping[str, Any]:
+    """Write the pieces as one parquet folder; says where and how many rows, None for no rows."""
+    rows = sum(piece.rows or 0 for piece in pieces)
+    if not rows:
+        return {"path": None, "rows": 0}
+    path = context.path(*where)
+    frame = pieces[0].frame
+    for piece in pieces[1:]:
+        frame = frame.unionAll(piece.frame)
+    named = frame.toDF(*(column.name for column in columns))
+    (named.coalesce(1) if rows <= FEW_FILES else named).write.mode("overwrite").parquet(path)
+    return {"path": path, "rows": rows}
+
+
+def staged_frame(context: Context, facts: Mapping[str, Any], columns: tuple[Column, ...]) -> DataFrame | None:
+    """What was staged, under the declared names; None for no rows."""
+    if facts["path"] is None:
+        return None
+    names = tuple(column.name for column in columns)
+    schema = row_schema(tuple(column.type for column in columns), names)
+    return context.spark.read.schema(schema).parquet(facts["path"])
+
+
+def inside(frame: DataFrame, columns: tuple[Column, ...]) -> DataFrame:
+    """A frame under the engine's names, in the declared order."""
+    picked = [F.col(f"`{column.name.replace('`', '``')}`").alias(f"c{i}") for i, column in enumerate(columns)]
+    return frame.select(*picked)

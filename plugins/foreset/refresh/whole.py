@@ -1,0 +1,133 @@
+"""A refresh from open to publish in one process: what the command line and `wh.refresh` run."""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from foreset.refresh.capturing import capture_all, nothing_moved
+from foreset.refresh.committing import commit
+from foreset.refresh.context import Context, Listener, Stopwatch
+from foreset.refresh.maintaining import maintain
+from foreset.refresh.opening import open_refresh
+from foreset.store.epochs import close_run
+from foreset.store.layout import Layout
+from foreset.store.manifest import AlreadyCommitted, at
+from foreset.store.rows import ManifestRow
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class ViewResult:
+    """What one refresh did to one view."""
+
+    inserted: int = 0
+    deleted: int = 0
+    strategy: str = "skip"
+    reason: str = ""
+    seconds: float = 0.0
+    rounds: int = 0
+    rows_read: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshResult:
+    """What one refresh did."""
+
+    group: str
+    seq: int
+    status: str  # committed | unchanged | dry-run
+    seconds: float
+    verification: Mapping[str, Any]
+    views: Mapping[str, ViewResult]
+    refresh_id: str = ""
+    sources: Mapping[str, Any] = field(default_factory=dict)
+
+
+def new_refresh_id() -> str:
+    """An id for a refresh that nobody named: sortable by time."""
+    now = datetime.datetime.now(datetime.UTC)
+    return f"r{now:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
+
+
+def refresh(
+    spark: SparkSession,
+    layout: Layout,
+    spec: tuple[str, str],
+    *,
+    refresh_id: str = "",
+    mode: str = "auto",
+    verify: str = "200",
+    note: str = "",
+    dry_run: bool = False,
+    force: bool = False,
+    listen: Listener = lambda _: None,
+) -> RefreshResult:
+    """Run one refresh; with a `refresh_id` of an earlier attempt it goes on where that one stopped."""
+    watch = Stopwatch()
+    name = refresh_id or new_refresh_id()
+    opened = open_refresh(spark, layout, spec, name, mode=mode, verify=verify, note=note, force=force, listen=listen)
+    if isinstance(opened, AlreadyCommitted):
+        row = at(layout.root, layout.group, opened.seq)
+        assert row is not None
+        return result_of(row, "committed", watch.seconds)
+    try:
+        return _through(opened, watch, dry_run=dry_run)
+    except BaseException:
+        close_run(opened.run, "failed")
+        raise
+
+
+def _through(context: Context, watch: Stopwatch, *, dry_run: bool) -> RefreshResult:
+    if nothing_moved(context):
+        close_run(context.run, "unchanged")
+        return _result(context, context.run.prev_seq, "unchanged", watch)
+    for stratum in context.layering.strata:
+        maintain(context, stratum.number)
+    check(context)
+    if dry_run:
+        close_run(context.run, "dry-run")
+        return _result(context, context.run.prev_seq, "dry-run", watch)
+    outcome = commit(context)
+    return _result(context, outcome.seq, "committed", watch)
+
+
+def check(context: Context) -> None:
+    """Verify, then hold the result to its expectations; nothing is published when either fails."""
+
+
+def _result(context: Context, seq: int, status: str, watch: Stopwatch) -> RefreshResult:
+    views = {}
+    for stratum in context.layering.strata:
+        facts = context.mark(f"stratum-{stratum.number}")
+        for name in stratum.names:
+            if facts is None:
+                views[name] = ViewResult(reason="no source has moved")
+                continue
+            staged = facts["views"][name]
+            counts = staged["plus"]["rows"], staged["minus"]["rows"]
+            told = facts["strategy"], facts["reason"], facts["seconds"], facts["rounds"], facts["rows_read"]
+            views[name] = ViewResult(*counts, *told)
+    order = {view.name: views[view.name] for view in context.program.views}
+    sources = dict(capture_all(context))
+    verification = dict(context.mark("verify") or {})
+    return RefreshResult(
+        context.layout.group, seq, status, watch.seconds, verification, order, context.run.refresh_id, sources
+    )
+
+
+def result_of(row: ManifestRow, status: str, seconds: float) -> RefreshResult:
+    """What a committed refresh did, from its manifest row."""
+    records = {name: record for record in row.extra.get("strata", []) for name in record["views"]}
+    views = {
+        name: ViewResult(pin.inserted, pin.deleted, pin.strategy, pin.reason, records[name]["seconds"],
+                         records[name]["rounds"], records[name]["rows_read"])
+        for name, pin in row.views.items()
+    }  # fmt: skip
+    group = next(iter(row.views.values())).path.split("/")[0]
+    return RefreshResult(group, row.seq, status, seconds, row.verification, views, row.refresh_id)
