@@ -201,8 +201,8 @@ def _apply(join: _Join, literal: Literal) -> None:
     match literal:
         case Let(var=var, term=term):
             read = read_as(term, types[var.name], join.slots, types)
-            if (slot := join.slots.get(var.name)) is not None:  # a wanted row has bound it already
-                _keep(join, lambda binding: equal(read(binding), binding[slot]))
+            if (slot := join.slots.get(var.name)) is not None:  # bound by a wanted row or a changed negation: a join
+                _keep(join, lambda binding: (value := read(binding)) is not None and equal(value, binding[slot]))
                 return
             join.bindings = [(*b, value) for b, value in _guarded(join, ((b, read) for b in join.bindings))]
             join.slots[var.name] = len(join.slots)
