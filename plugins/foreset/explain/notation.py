@@ -38,4 +38,4 @@ def _atom(atom: Atom, columns: Columns) -> Atom:
 
 
 def _is_blank(arg: Term) -> bool:
-    return isinstance(arg, Var) and arg.anonymous
+    return isinstance(arg, Var) and replace(arg, name=arg.name.rstrip("~")).anonymous  # `~`: renamed by a helper

@@ -32,7 +32,7 @@ def stratum_text(stratum: StratumFacts) -> Iterator[str]:
     yield _fact("level", _level(stratum))
     yield _fact("recursive", "yes" if stratum.recursive else "no")
     if stratum.recursive:
-        yield _fact("cyclic", "yes: a row may help to derive itself" if stratum.cyclic else "no row derives itself")
+        yield _fact("cyclic", f"{'yes: a row may' if stratum.cyclic else 'no: no row can'} help to derive itself")
     yield _fact("monotone", "yes" if stratum.monotone else "no: through `not`, an insertion can take a row away")
     declared = {view.declared for view in stratum.views}
     yield _fact("declared", ", ".join(sorted(declared)))

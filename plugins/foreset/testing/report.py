@@ -44,7 +44,8 @@ def _tests(number: int) -> str:
 
 def _rows(difference: Difference) -> Iterator[str]:
     yield _TITLES[difference.what].format(view=difference.view)
-    yield from _listed("-", difference.missing, "expected, but not there")
+    reason = "not given" if difference.what == "to delete" else "expected, but not there"
+    yield from _listed("-", difference.missing, reason)
     yield from _listed("+", difference.unexpected, "there, but not expected")
 
 
@@ -52,7 +53,7 @@ _TITLES = {
     "inserted": "insertions into {view}:",
     "deleted": "deletions from {view}:",
     "contents": "contents of {view}:",
-    "to delete": "`change` deletes rows of {view} that are not there:",
+    "to delete": "the change deletes from {view}:",
 }
 
 

@@ -16,6 +16,7 @@ from foreset.ir.program import Program, UnitTest
 from foreset.ir.strata import Layering, Stratum
 from foreset.plan.choose import Choice, Situation, choose
 from foreset.plan.translate import MAINTAINING
+from foreset.reference.failure import Failure
 from foreset.reference.naive import evaluate
 from foreset.reference.replica import Chooser, Delta, Replica, Rows
 from foreset.testing.compare import Difference, Night, against, delta, difference, night_of
@@ -59,12 +60,12 @@ def _run(program: Program, layering: Layering, test: UnitTest) -> Outcome:
     if stray:
         return Outcome(test, stray)
     try:
+        came = _by_every_strategy(program, layering, night)  # first, as its errors name the rule and the values
         before, after = (_contents(program, layering, sources) for sources in (night.before, night.after))
-        views = {view.name: delta(before[view.name], after[view.name]) for view in program.views}
-        faults = dict(_faults(program, layering, night, views))
-    except EvaluationError as error:
+    except (EvaluationError, Failure) as error:
         return Outcome(test, error=str(error))
-    return Outcome(test, tuple(against(test, views, after)), faults)
+    truth = {view.name: delta(before[view.name], after[view.name]) for view in program.views}
+    return Outcome(test, tuple(against(test, truth, after)), dict(_faults(truth, came)))
 
 
 def _contents(program: Program, layering: Layering, sources: Mapping[str, Rows]) -> dict[str, Rows]:
@@ -72,15 +73,22 @@ def _contents(program: Program, layering: Layering, sources: Mapping[str, Rows])
     return evaluate(layering.strata, sources, schemas, program.max_rounds)
 
 
-def _faults(
-    program: Program, layering: Layering, night: Night, truth: Mapping[str, Delta]
-) -> Iterator[tuple[str, tuple[Difference, ...]]]:
-    """Yield each strategy whose differentials are not those of full evaluation."""
+def _by_every_strategy(program: Program, layering: Layering, night: Night) -> dict[str, Mapping[str, Delta]]:
+    """The differentials of the night, by strategy."""
     loaded = Replica(program, layering)
     loaded.refresh({name: Delta(rows) for name, rows in night.before.items()})
+    came: dict[str, Mapping[str, Delta]] = {}
     for strategy in STRATEGIES:
         replica = replace(loaded, contents=dict(loaded.contents), counters=dict(loaded.counters))
-        deltas, _ = replica.refresh(night.deltas, chooser(strategy))
+        came[strategy], _ = replica.refresh(night.deltas, chooser(strategy))
+    return came
+
+
+def _faults(
+    truth: Mapping[str, Delta], came: Mapping[str, Mapping[str, Delta]]
+) -> Iterator[tuple[str, tuple[Difference, ...]]]:
+    """Yield each strategy whose differentials are not those of full evaluation."""
+    for strategy, deltas in came.items():
         found = tuple(wrong for view in truth for wrong in _wrong(view, truth[view], deltas[view]))
         if found:
             yield strategy, found

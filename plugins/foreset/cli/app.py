@@ -1,0 +1,123 @@
+"""The table of commands, and how each way to fail becomes a message and an exit code."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from foreset.cli.exits import EPILOG, Exit
+from foreset.cli.output import complain, complain_of_spec, say_json
+from foreset.errors import ForesetError, SpecError
+from foreset.render import as_mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command: the function `module:function` of this package, under its name."""
+
+    name: str
+    target: str
+
+
+COMMANDS = (
+    Command("init", "init:init"),
+    Command("check", "check:check"),
+    Command("explain", "explain:explain"),
+    Command("test", "unit_tests:unit_tests"),
+)
+
+
+def build() -> typer.Typer:
+    """Build the application from the table."""
+    app = typer.Typer(
+        name="foreset",
+        help="Datalog views over Delta tables, refreshed exactly: every insertion and deletion, and nothing else.",
+        epilog=EPILOG,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_common)
+    for command in COMMANDS:
+        app.command(command.name, epilog=EPILOG)(_function(command))
+    return app
+
+
+def _function(command: Command) -> Callable[..., Any]:
+    module, _, function = command.target.partition(":")
+    found: Callable[..., Any] = getattr(import_module(f"foreset.cli.{module}"), function)
+    return found
+
+
+def _version(*, wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            typer.echo(f"foreset {version('foreset')}")
+        except PackageNotFoundError:  # run from a source tree that is not installed
+            typer.echo("foreset, not installed")
+        raise typer.Exit
+
+
+def _common(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=lambda v: _version(wanted=v))
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the whole traceback of an internal error.", envvar="FORESET_DEBUG")
+    ] = False,
+) -> None:
+    """Declare what may stand before the command; `run` and the callback act on it."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; return the exit code. Nothing but SystemExit and interrupts leaves here."""
+    debug = "--debug" in arguments or os.environ.get("FORESET_DEBUG", "") not in ("", "0")
+    given = [argument for argument in arguments if argument != "--debug"]
+    try:
+        code = build()(given or ["--help"], prog_name="foreset", standalone_mode=False)
+    except (ForesetError, typer.TyperException) as error:
+        return _told(error, as_json="--json" in given)
+    except typer.Abort:
+        return Exit.INTERRUPTED
+    except Exception as error:
+        if debug:
+            raise
+        return _unexpected(error)
+    return code if isinstance(code, int) else Exit.OK
+
+
+def _told(error: ForesetError | typer.TyperException, *, as_json: bool) -> int:
+    """Say what went wrong: programs that asked for JSON find it on stdout, people on stderr."""
+    message = error.message if isinstance(error, ForesetError) else error.format_message()
+    hint = error.hint if isinstance(error, ForesetError) else ""
+    faults = error.diagnostics if isinstance(error, SpecError) else ()
+    if as_json:
+        found = [as_mapping(fault) for fault in faults]
+        text = "the spec is refused" if faults else message
+        say_json({"error": text, "hint": hint, "exit": error.exit_code, "diagnostics": found})
+    elif faults:
+        complain_of_spec(faults)
+    else:
+        complain(f"{message}\n  = hint: {hint}" if hint else message)
+    return error.exit_code
+
+
+def _unexpected(error: Exception) -> int:
+    """A fault of ours: say so in one line, and keep the traceback where it can be sent from."""
+    with tempfile.NamedTemporaryFile("w", prefix="foreset-", suffix=".log", delete=False, encoding="utf-8") as log:
+        log.writelines(traceback.format_exception(error))
+    summary = f"{type(error).__name__}: {error}".splitlines()[0]
+    complain(f"internal error: {summary}\n  = hint: the traceback is in {Path(log.name)}, or add `--debug`")
+    return Exit.FAILED

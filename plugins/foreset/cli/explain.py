@@ -1,0 +1,109 @@
+"""`foreset explain`: strata, strategies and maintenance rules, without data and without Spark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
+
+if TYPE_CHECKING:
+    from foreset.cli.groups import Ready
+    from foreset.explain.steps import Line
+    from foreset.explain.strata import StratumFacts
+
+Target = Annotated[str, typer.Argument(metavar="GROUP[.VIEW]", help="A group, or one of its views.")]
+Rules = Annotated[bool, typer.Option("--rules", help="Add the maintenance rules, in the notation of the paper.")]
+Steps = Annotated[bool, typer.Option("--steps", help="Add the steps of the strategy taken for a small change.")]
+Strategy = Annotated[str, typer.Option("--strategy", metavar="NAME", help="Show the steps of this strategy instead.")]
+
+
+def explain(
+    target: Target,
+    *,
+    rules: Rules = False,
+    steps: Steps = False,
+    strategy: Strategy = "",
+    json: AsJson = False,
+    specs: Specs = SPECS,
+    warehouse: Warehouse = WAREHOUSE,  # noqa: ARG001 - accepted everywhere; this command reads no table
+) -> None:
+    """Say how the views are kept up to date, and why so."""
+    from foreset.cli.groups import ready
+    from foreset.cli.output import say, say_json
+    from foreset.explain.text import overview
+
+    group, _, view = target.partition(".")
+    found = ready(specs, group)
+    strata = _strata(found, group, view)
+    wanted = steps or bool(strategy)
+    shown = {stratum.number: _steps(found, stratum, strategy) for stratum in strata} if wanted else {}
+    if json:
+        say_json({"group": group, "strata": [_as_data(stratum, shown.get(stratum.number)) for stratum in strata]})
+        return
+    lines = [] if view else [*overview(group, strata), ""]
+    for stratum in strata:
+        lines += _text(stratum, view, shown.get(stratum.number), rules=rules)
+    say(lines)
+
+
+def _strata(found: Ready, group: str, view: str) -> tuple[StratumFacts, ...]:
+    from foreset.cli.groups import did_you_mean
+    from foreset.errors import UsageError
+    from foreset.explain.strata import facts_of
+
+    strata = facts_of(found.program, found.layering)
+    if not view:
+        return strata
+    mine = tuple(stratum for stratum in strata if view in (each.name for each in stratum.views))
+    if not mine:
+        names = [each.name for stratum in strata for each in stratum.views]
+        hint = did_you_mean(view, names, f"its views: {', '.join(names)}")
+        raise UsageError(f"there is no view `{view}` in group {group}", hint)
+    return mine
+
+
+def _steps(found: Ready, stratum: StratumFacts, strategy: str) -> tuple[str, tuple[Line, ...]]:
+    from foreset.cli.groups import did_you_mean
+    from foreset.errors import UsageError
+    from foreset.explain.steps import Line, describe
+    from foreset.explain.strata import SMALL
+    from foreset.plan.translate import translate
+
+    taken = strategy or next(each.strategy for each in stratum.auto if each.night == SMALL)
+    admitted = {each.strategy: each for each in stratum.strategies}
+    if taken not in admitted:
+        raise UsageError(
+            f"no strategy is called `{taken}`", did_you_mean(taken, admitted, f"one of: {', '.join(admitted)}")
+        )
+    if not admitted[taken].admitted:
+        return taken, (Line("refused", f"none: {admitted[taken].note}"),)
+    home = next(each for each in found.layering.strata if each.number == stratum.number)
+    return taken, describe(translate(home, taken), found.program.columns_of())
+
+
+def _as_data(stratum: StratumFacts, shown: tuple[str, tuple[Line, ...]] | None) -> dict[str, object]:
+    from foreset.cli.output import plain
+
+    data = plain(stratum)
+    assert isinstance(data, dict)
+    if shown:
+        data["steps"] = {"strategy": shown[0], "lines": plain(shown[1])}
+    return data
+
+
+def _text(stratum: StratumFacts, view: str, shown: tuple[str, tuple[Line, ...]] | None, *, rules: bool) -> list[str]:
+    from foreset.cli.output import styled
+    from foreset.explain.text import maintenance_text, steps_text, stratum_text
+
+    title, *facts = stratum_text(stratum)
+    lines = [styled(title), *facts, ""]
+    for each in stratum.views if rules else ():
+        if view in ("", each.name):
+            title, *found = maintenance_text(each)
+            lines += [styled(title), *found, ""]
+    if shown:
+        title, *found = steps_text(*shown)
+        lines += [styled(title), *found, ""]
+    return lines

@@ -1,0 +1,103 @@
+"""Groups as the commands see them: found by name or file, loaded, and prepared for strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from foreset.diagnostics import Diagnostic, Severity
+from foreset.errors import SpecError, UsageError
+from foreset.ir.program import Program
+from foreset.ir.strata import Layering
+from foreset.rewrite.pipeline import prepare
+from foreset.spec.load import SUFFIXES, Loaded, load_file, load_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One spec file, whatever its state. `program` is in normal form, and None where the spec is refused."""
+
+    name: str
+    file: str
+    source: str
+    diagnostics: tuple[Diagnostic, ...]
+    program: Program | None = None
+    layering: Layering | None = None
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """What refuses the spec."""
+        return tuple(d for d in self.diagnostics if d.severity is Severity.ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A group that can run."""
+
+    program: Program
+    layering: Layering
+
+
+def groups(specs: Path, targets: Sequence[str] = ()) -> tuple[Group, ...]:
+    """Every group of the folder, or those that `targets` name by group or by file."""
+    by_file = [target for target in targets if _is_file(target)]
+    by_name = [target for target in targets if target not in by_file]
+    loaded = [load_file(file) for target in by_file for file in _files(Path(target))]
+    found = [] if targets and not by_name else [_group(one) for one in _folder(specs)]
+    if by_name:
+        found = [_named(name, found, specs) for name in by_name]
+    return (*found, *(_group(one) for one in loaded))
+
+
+def ready(specs: Path, name: str) -> Ready:
+    """The group of that name; a refused spec or an unknown name is an error."""
+    (group,) = groups(specs, (name,))
+    if group.program is None or group.layering is None:
+        raise SpecError(group.diagnostics)
+    return Ready(group.program, group.layering)
+
+
+def did_you_mean(wanted: str, known: Iterable[str], otherwise: str = "") -> str:
+    """A hint that names the closest of the known names."""
+    close = get_close_matches(wanted, tuple(known), n=1)
+    return f"did you mean `{close[0]}`?" if close else otherwise
+
+
+def _is_file(target: str) -> bool:
+    return Path(target).suffix in SUFFIXES or "/" in target or "\\" in target
+
+
+def _files(path: Path) -> Sequence[Path]:
+    """The spec itself, or all of a folder."""
+    return [Path(one.file) for one in _folder(path)] if path.is_dir() else [path]
+
+
+def _folder(specs: Path) -> Sequence[Loaded]:
+    if not specs.is_dir():
+        hint = "`foreset init` makes one; `--specs DIR` or FORESET_SPECS says where yours is"
+        raise UsageError(f"there is no folder {specs}", hint)
+    loaded = load_folder(specs)
+    if not loaded:
+        raise UsageError(f"there are no specs in {specs}", "a spec is a .yaml file there; `foreset init` writes one")
+    return loaded
+
+
+def _named(name: str, found: Sequence[Group], specs: Path) -> Group:
+    for group in found:
+        if group.name == name:
+            return group
+    names = sorted(group.name for group in found)
+    raise UsageError(
+        f"there is no group `{name}` in {specs}", did_you_mean(name, names, f"groups here: {', '.join(names)}")
+    )
+
+
+def _group(loaded: Loaded) -> Group:
+    name = loaded.program.group if loaded.program else Path(loaded.file).stem
+    if loaded.program is None:
+        return Group(name, loaded.file, loaded.source, tuple(loaded.report))
+    prepared = prepare(loaded.program)
+    found = (*loaded.report, *prepared.report)
+    return Group(name, loaded.file, loaded.source, found, prepared.program, prepared.layering)

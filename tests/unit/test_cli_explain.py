@@ -1,0 +1,87 @@
+"""`foreset explain`: what it shows of which view, as text and as JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli_runner import foreset
+
+SPECS = str(Path(__file__).resolve().parents[2] / "view_specs")
+
+
+def explain(*arguments: str):
+    return foreset("explain", *arguments, "--specs", SPECS)
+
+
+def test_a_group_begins_with_its_levels_and_has_every_stratum() -> None:
+    shown = explain("supply_chain")
+    assert shown.code == 0
+    assert shown.out.startswith("supply_chain: 20 views in 20 strata on 9 levels\n  level 1   1 provider, ")
+    assert shown.out.count("\nstratum ") == 20
+
+
+def test_a_view_shows_its_stratum_alone() -> None:
+    shown = explain("supply_chain.requires")
+    assert shown.out.startswith("stratum 10: requires\n")
+    assert "maintenance rules" not in shown.out
+    assert "steps of" not in shown.out
+
+
+def test_rules_and_steps_are_added_where_asked() -> None:
+    shown = explain("reach.closure", "--rules", "--steps")
+    assert "    D1    closure_del(X, Y) :- edge_del(X, Y)\n" in shown.out
+    assert "steps of `dredc`\n  phase delete\n" in shown.out
+    assert "steps of `dred`\n" in explain("reach", "--strategy", "dred").out
+
+
+def test_a_strategy_that_is_not_admitted_says_why() -> None:
+    shown = explain("reach", "--strategy", "counting")
+    assert "steps of `counting`\n  none: a recursive stratum" in shown.out
+
+
+def test_json_has_facts_rules_and_steps() -> None:
+    data = explain("reach", "--json", "--steps").data
+    (stratum,) = data["strata"]
+    (view,) = stratum["views"]
+    assert data["group"] == "reach"
+    assert (stratum["number"], stratum["reads"], stratum["recursive"], stratum["cyclic"]) == (1, ["edge"], True, True)
+    assert view["rules"]["closure#1"] == "closure(X, Y) :- edge(X, Y)"
+    assert [each["label"] for each in view["maintenance"]][:3] == ["D1", "N1", "N'1"]
+    assert {each["strategy"]: each["admitted"] for each in stratum["strategies"]}["counting"] is False
+    assert stratum["auto"][0] == {
+        "night": "first load",
+        "counters": None,
+        "strategy": "recompute",
+        "reason": "first load",
+    }
+    assert stratum["steps"]["strategy"] == "dredc"
+    assert stratum["steps"]["lines"][0]["kind"] == "phase"
+    assert "steps" not in explain("reach", "--json").data["strata"][0]
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("reech", "did you mean `reach`?"),
+        ("reach.closur", "did you mean `closure`?"),
+        ("reach.zzz", "its views: closure"),
+        ("zzz", "groups here: reach, supply_chain"),
+    ],
+)
+def test_unknown_names_get_a_hint(target: str, message: str) -> None:
+    shown = explain(target)
+    assert (shown.code, shown.out) == (2, "")
+    assert message in shown.err
+
+
+def test_unknown_strategies_get_a_hint() -> None:
+    assert "did you mean `dred`?" in explain("reach", "--strategy", "drad").err
+
+
+def test_a_refused_spec_is_shown_as_check_shows_it(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("group: bad\nviews:\n  v: {columns: {a: strng}, rules: ['v(1)']}\n")
+    shown = foreset("explain", "bad", "--specs", str(tmp_path))
+    assert (shown.code, shown.out) == (2, "")
+    assert "bad.yaml:3:20: error[FS" in shown.err
+    assert "  |   v: {columns: {a: strng}" in shown.err

@@ -1,0 +1,61 @@
+"""`foreset init`: a project that works at once, and nothing overwritten."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli_runner import foreset
+
+from foreset.spec.schema import schema_text
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("example", [[], ["--example"]])
+def test_what_is_written_works_at_once(example: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = foreset("init", "proj", *example)
+    assert shown.code == 0
+    assert "  cd proj\n  foreset check\n  foreset test\n" in shown.out
+    monkeypatch.chdir("proj")
+    assert foreset("check").out.endswith(": ok\n")
+    assert foreset("test").code == 0
+    for name in ("reach", "shop") if example else ("reach",):
+        assert foreset("explain", name, "--rules", "--steps").code == 0
+    assert Path("view_specs/schema.json").read_text() == schema_text()
+    assert Path(".gitignore").read_text() == "/warehouse/\n"
+    assert "view_specs/" in Path("README.md").read_text()
+
+
+def test_nothing_is_overwritten() -> None:
+    Path("README.md").write_text("mine")
+    Path("view_specs").mkdir()
+    Path("view_specs/reach.yaml").write_text("mine too")
+    shown = foreset("init", "--json")
+    assert shown.code == 0
+    assert shown.data == {
+        "directory": ".",
+        "written": [".gitignore", "view_specs/schema.json"],
+        "kept": ["README.md", "view_specs/reach.yaml"],
+    }
+    assert (Path("README.md").read_text(), Path("view_specs/reach.yaml").read_text()) == ("mine", "mine too")
+    assert "kept   README.md, which is there already\n" in foreset("init").out
+
+
+def test_another_folder_for_specs() -> None:
+    foreset("init", "--specs", "views")
+    assert foreset("check", "--specs", "views").code == 0
+    assert json.loads(Path("views/schema.json").read_text())
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(("file",), 2), (("file/below",), 2), (("--specs", "../out"), 2)])
+def test_places_that_cannot_be(arguments: tuple[str, ...], code: int) -> None:
+    Path("file").write_text("")
+    shown = foreset("init", *arguments)
+    assert (shown.code, shown.out) == (code, "")
+    assert shown.err.startswith("error: ")
+    assert not Path("../out").exists()
