@@ -1,0 +1,1 @@
+"""How views are kept and published: signed rows in Delta tables, and a manifest that pins them all at once."""

@@ -1,0 +1,204 @@
+"""Delta tables through deltalake: opening, creating, and commits at exactly one version.
+
+A commit with no retries succeeds only as the direct successor of the version that was opened:
+delta-rs publishes it by put-if-absent and does not look for a way around a rival. That is the
+compare-and-swap on which the whole protocol stands.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from foreset.store.files import sync_file
+from foreset.store.layout import join
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from deltalake import CommitProperties, DeltaTable
+
+    from foreset.store.protocol import TableCommit
+
+FOREVER = "interval 36500 days"
+# Our own gc decides what goes: Delta must neither clean up its log nor refuse old versions.
+KEEP_ALL = {
+    "delta.logRetentionDuration": FOREVER,
+    "delta.deletedFileRetentionDuration": FOREVER,
+    "delta.enableExpiredLogCleanup": "false",
+    "delta.enableChangeDataFeed": "false",
+    "delta.enableDeletionVectors": "false",
+}
+MARK = "userMetadata"  # Spark writes its commit note under this name; our deltalake commits do the same
+
+
+class Moved(Exception):
+    """The table has a newer version than the one that was read: read again and decide again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a commit says of itself, so that recovery needs no other source."""
+
+    kind: str  # "write" | "reset" | "create" | "open" | "commit" | "floor"
+    group: str = ""
+    epoch: int = 0
+    refresh_id: str = ""
+    attempt_id: str = ""
+    to: int | None = None
+    absolute: bool = False
+    token: str = ""  # unique per try: finds one's own commit again
+    note: str = ""
+
+    def text(self) -> str:
+        """As it stands in the commit."""
+        return json.dumps({"foreset": {name: getattr(self, name) for name in self.__slots__}}, sort_keys=True)
+
+
+def new_token() -> str:
+    """A name that no other try has."""
+    return uuid.uuid4().hex
+
+
+def read_mark(commit: Mapping[str, Any]) -> Mark | None:
+    """The mark of a commit from `history`, None for commits of strangers."""
+    try:
+        return Mark(**json.loads(commit[MARK])["foreset"])
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def properties(mark: Mark, transactions: Mapping[str, int] | None = None) -> CommitProperties:
+    """Commit properties for one try at exactly the version that was opened."""
+    from deltalake import CommitProperties, Transaction
+
+    return CommitProperties(
+        custom_metadata={MARK: mark.text()},
+        max_commit_retries=0,
+        app_transactions=[Transaction(app, version) for app, version in (transactions or {}).items()],
+    )
+
+
+def open_table(path: str, version: int | None = None) -> DeltaTable | None:
+    """The table, or None when there is none."""
+    from deltalake import DeltaTable
+    from deltalake.exceptions import TableNotFoundError
+
+    try:
+        return DeltaTable(path, version=version)
+    except TableNotFoundError:
+        return None
+
+
+def create_table(
+    path: str,
+    columns: Mapping[str, str],
+    *,
+    partition_by: Sequence[str] = (),
+    config: Mapping[str, str] | None = None,
+    mark: Mark | None = None,
+) -> DeltaTable:
+    """The table at `path`, made with `columns` (Spark type names) unless it is there already."""
+    from deltalake import DeltaTable, Schema
+    from deltalake.exceptions import CommitFailedError, DeltaError
+
+    if (table := open_table(path)) is not None:
+        return table
+    try:
+        return DeltaTable.create(
+            path,
+            Schema.from_json(json.dumps(delta_schema(columns))),
+            mode="error",
+            partition_by=list(partition_by),
+            configuration={**KEEP_ALL, **(config or {})},
+            commit_properties=properties(mark or Mark("create")),
+        )
+    except (CommitFailedError, DeltaError):
+        if (table := open_table(path)) is not None:
+            return table
+        raise
+
+
+def delta_schema(columns: Mapping[str, str]) -> dict[str, Any]:
+    """Delta's schema of nullable columns with these Spark SQL types."""
+    fields = ({"name": name, "type": _delta_type(kind)} for name, kind in columns.items())
+    return {"type": "struct", "fields": [{**field, "nullable": True, "metadata": {}} for field in fields]}
+
+
+_RENAMED = {"tinyint": "byte", "smallint": "short", "int": "integer", "bigint": "long"}
+
+
+def _delta_type(text: str) -> str | dict[str, Any]:
+    from foreset.ir.types import parse_type
+
+    kind = parse_type(text)
+    if kind is None:
+        raise ValueError(f"{text!r} is not a column type")
+    if kind.element is not None:
+        return {"type": "array", "elementType": _delta_type(str(kind.element)), "containsNull": True}
+    return _RENAMED.get(kind.name, str(kind))
+
+
+def append_exactly(table: DeltaTable, data: pa.Table, mark: Mark, transactions: Mapping[str, int]) -> int:
+    """Append `data` as the version right after the one that `table` is at; `Moved` when that is taken."""
+    from deltalake import write_deltalake
+    from deltalake.exceptions import CommitFailedError
+
+    expected = table.version() + 1
+    try:
+        write_deltalake(table, data, mode="append", commit_properties=properties(mark, transactions))
+    except CommitFailedError as error:
+        raise Moved(str(error)) from error
+    sync_file(commit_file(table.table_uri, expected))
+    return expected
+
+
+def bump(table: DeltaTable, mark: Mark, transactions: Mapping[str, int]) -> int:
+    """A commit without rows that only raises transaction numbers, right after the version of `table`."""
+    from deltalake.exceptions import CommitFailedError
+
+    expected = table.version() + 1
+    try:
+        table.create_write_transaction([], "append", table.schema(), commit_properties=properties(mark, transactions))
+    except CommitFailedError as error:
+        raise Moved(str(error)) from error
+    sync_file(commit_file(table.table_uri, expected))
+    return expected
+
+
+def restore_exactly(table: DeltaTable, to: int, mark: Mark) -> int:
+    """Bring back the contents of version `to`, right after the version of `table`."""
+    from deltalake.exceptions import CommitFailedError
+
+    expected = table.version() + 1
+    try:
+        table.restore(to, commit_properties=properties(mark))
+    except CommitFailedError as error:
+        raise Moved(str(error)) from error
+    return expected
+
+
+def commit_file(table_uri: str, version: int) -> str:
+    """The log entry of a version."""
+    from foreset.store.layout import normal_root
+
+    return join(normal_root(table_uri), "_delta_log", f"{version:020d}.json")
+
+
+def commits_after(table: DeltaTable, version: int) -> Iterator[dict[str, Any]]:
+    """The commits after `version` up to that of `table`, oldest first."""
+    count = table.version() - version
+    recent = table.history(count) if count > 0 else []
+    return (commit for commit in reversed(recent) if commit["version"] > version)
+
+
+def as_table_commit(commit: Mapping[str, Any]) -> TableCommit:
+    """A commit as the protocol's decisions see it."""
+    from foreset.store.protocol import TableCommit
+
+    mark = read_mark(commit)
+    if mark is None or mark.kind not in ("write", "reset"):
+        return TableCommit(commit["version"], "other", epoch=mark.epoch if mark else 0)
+    return TableCommit(commit["version"], mark.kind, mark.epoch, mark.refresh_id, mark.to, mark.absolute)

@@ -1,0 +1,191 @@
+"""Epochs: who may write for a group, and what a run set out to do.
+
+Opening a run raises the epoch in the manifest's log, which fences every earlier attempt. What
+the run rests on (the seq before it and the vector of source versions) is recorded once in
+`run.json`; a retry reads it again and never asks for the latest. When another refresh has
+committed in between, that record is void and the same refresh starts over in a new directory,
+`<refresh id>~2`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from foreset.errors import Fenced
+from foreset.store import delta, files, manifest
+from foreset.store.layout import Layout, join
+from foreset.store.protocol import Allocate, AlreadyCommitted, Busy, Holder, Refused, decide_open
+from foreset.store.rows import ManifestRow, SourcePin
+
+PATIENCE = 900.0  # seconds without a heartbeat after which a rival may take over
+Vector = Mapping[str, SourcePin]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """An open run: all that its tasks must agree on."""
+
+    layout: Layout
+    run_id: str  # the name of its directory
+    refresh_id: str
+    attempt_id: str
+    epoch: int
+    prev_seq: int
+    sources: Vector
+
+    @property
+    def seq(self) -> int:
+        """The seq that it will commit."""
+        return self.prev_seq + 1
+
+    @property
+    def directory(self) -> str:
+        """Where plan, differentials, events and report lie."""
+        return self.layout.run(self.run_id)
+
+
+def open_run(
+    layout: Layout,
+    refresh_id: str,
+    vector: Callable[[ManifestRow | None], Vector],
+    *,
+    attempt_id: str = "",
+    patience: float = PATIENCE,
+    force: bool = False,
+) -> Run | AlreadyCommitted:
+    """Open an epoch for `refresh_id`; `vector` is asked for the source versions only where none are recorded.
+
+    Raises `Fenced` while another refresh is at work; `force` takes over regardless.
+    """
+    attempt = attempt_id or uuid.uuid4().hex
+    mark = delta.Mark("open", layout.group, 0, refresh_id, attempt, note=f"{time.time():.0f}")
+    epoch = _allocate(layout, mark, patience, force=force)
+    if isinstance(epoch, AlreadyCommitted):
+        return epoch
+    run_id, record = _recorded(layout, refresh_id, vector)
+    manifest.check_fence(layout, epoch, refresh_id)
+    run = Run(layout, run_id, refresh_id, attempt, epoch, record.prev_seq, record.sources)
+    files.write_once(_epoch_file(layout, epoch), json.dumps({"run_id": run_id, "attempt_id": attempt}))
+    heartbeat(run)
+    return run
+
+
+def load_run(layout: Layout, refresh_id: str) -> Run:
+    """The run of `refresh_id` as its `open` task left it, for a later task in another process."""
+    snapshot = manifest.read(layout)
+    epoch = snapshot.reading.epoch if snapshot else 0
+    mark = manifest.epoch_mark(layout, epoch)
+    if mark is None or mark.refresh_id != refresh_id:
+        refused = Refused(epoch, f"epoch {epoch} belongs to another refresh")
+        raise manifest.fenced(layout, refused, refresh_id)
+    text = files.read_once(_epoch_file(layout, epoch))
+    if text is None:
+        raise Fenced(f"refresh {refresh_id} has not finished opening its run", hint="run its open task again")
+    run_id = str(json.loads(text)["run_id"])
+    record = _read_record(layout, run_id)
+    assert record is not None, "run.json is stored before the epoch's file"
+    return Run(layout, run_id, refresh_id, mark.attempt_id, epoch, record.prev_seq, record.sources)
+
+
+def check_fence(run: Run) -> None:
+    """Raise `Fenced`, naming the successor, when a later epoch was opened."""
+    manifest.check_fence(run.layout, run.epoch, run.refresh_id)
+
+
+def heartbeat(run: Run) -> None:
+    """Say that the run is alive: rivals wait for it as long as this is repeated."""
+    files.write_text(_sign_file(run.layout, run.epoch, "alive"), json.dumps({"at": time.time()}))
+
+
+def close_run(run: Run, outcome: str) -> None:
+    """Say that the run is over (`committed`, `unchanged`, `failed`): a rival need not wait any more."""
+    files.write_text(_sign_file(run.layout, run.epoch, "closed"), json.dumps({"outcome": outcome}))
+
+
+def holder(layout: Layout) -> Holder | None:
+    """Who opened the current epoch; None before the first."""
+    snapshot = manifest.read(layout)
+    return _holder(layout, snapshot) if snapshot else None
+
+
+def _allocate(layout: Layout, mark: delta.Mark, patience: float, *, force: bool) -> int | AlreadyCommitted:
+    for snapshot in manifest.readings(layout, mark.refresh_id):
+        current = _holder(layout, snapshot)
+        decision = decide_open(snapshot.reading, mark.refresh_id, current, patience, force=force)
+        match decision:
+            case AlreadyCommitted():
+                return decision
+            case Busy(holder=rival):
+                raise Fenced(
+                    f"refresh {rival.refresh_id} (epoch {rival.epoch}) is at work on group {layout.group}; "
+                    f"its last sign of life is {rival.silent_for:.0f} s old",
+                    hint=f"wait for it; after {patience:.0f} s of silence it may be taken over",
+                )
+            case Allocate(epoch=epoch):
+                try:
+                    manifest.raise_number(snapshot, manifest.EPOCH, epoch, dataclasses.replace(mark, epoch=epoch))
+                except delta.Moved:
+                    continue
+                return epoch
+    raise AssertionError("readings end by raising")
+
+
+def _holder(layout: Layout, snapshot: manifest.Snapshot) -> Holder | None:
+    epoch = snapshot.reading.epoch
+    if not epoch:
+        return None
+    mark = manifest.epoch_mark(layout, epoch)
+    committed = snapshot.newest is not None and snapshot.newest.epoch == epoch
+    closed = committed or files.read_text(_sign_file(layout, epoch, "closed")) is not None
+    alive = json.loads(files.read_text(_sign_file(layout, epoch, "alive")) or '{"at": null}')["at"]
+    since = alive if alive is not None else float(mark.note) if mark and mark.note else 0.0
+    return Holder(epoch, mark.refresh_id if mark else "", closed, max(0.0, time.time() - since))
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    prev_seq: int
+    sources: Vector
+
+
+def _recorded(layout: Layout, refresh_id: str, vector: Callable[[ManifestRow | None], Vector]) -> tuple[str, _Record]:
+    generation = 1
+    while True:
+        run_id = refresh_id if generation == 1 else f"{refresh_id}~{generation}"
+        last = manifest.newest(layout.root, layout.group)
+        seq = last.seq if last else 0
+        record = _read_record(layout, run_id)
+        if record is None:
+            sources = {name: dataclasses.asdict(pin) for name, pin in vector(last).items()}
+            data = {"refresh_id": refresh_id, "group": layout.group, "prev_seq": seq, "sources": sources}
+            files.write_once(_run_file(layout, run_id), json.dumps(data, indent=1))
+            continue  # read it back: another attempt may have been first
+        if record.prev_seq == seq:
+            return run_id, record
+        generation += 1
+
+
+def _read_record(layout: Layout, run_id: str) -> _Record | None:
+    text = files.read_once(_run_file(layout, run_id))
+    if text is None:
+        return None
+    data: dict[str, Any] = json.loads(text)
+    return _Record(data["prev_seq"], {name: SourcePin(**pin) for name, pin in data["sources"].items()})
+
+
+def _run_file(layout: Layout, run_id: str) -> str:
+    return join(layout.run(run_id), "run.json")
+
+
+def _epoch_file(layout: Layout, epoch: int) -> str:
+    return _sign_file(layout, epoch, "run")
+
+
+def _sign_file(layout: Layout, epoch: int, what: str) -> str:
+    return join(layout.epochs, f"{epoch}-{what}.json")

@@ -1,0 +1,191 @@
+"""One write per table and refresh, on clean ground, whatever crashed or raced before.
+
+Delta's history is linear, so what an aborted refresh staged lies under the next append. Each
+write therefore begins with "head is the pin, or is reset to it", ends with "the new version is
+the direct successor of that", and carries a transaction number that rises with the epoch: a
+zombie's write is refused by the table itself, and a retry finds its first try and uses it.
+
+Resets go through deltalake: measured 0.02 s against 4.5 s for RESTORE in Spark, and without
+Delta's refusal of versions beyond the retention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, assert_never
+
+from foreset.errors import EnvironmentFault
+from foreset.store import delta, manifest
+from foreset.store.protocol import (
+    TRIES_PER_EPOCH,
+    Refused,
+    Reset,
+    Reuse,
+    Write,
+    decide_fence,
+    decide_stage,
+    decide_written,
+    transaction,
+)
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+    from foreset.store.epochs import Run
+
+MAX_TRIES = 20
+RECENT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Txn:
+    """What a writer passes on to Delta, so that the write is found again or refused."""
+
+    app_id: str
+    version: int
+    mark: delta.Mark
+
+    def options(self) -> dict[str, str]:
+        """For a DataFrame writer."""
+        return {"txnAppId": self.app_id, "txnVersion": str(self.version), "userMetadata": self.mark.text()}
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The version to pin, with what identifies it."""
+
+    path: str
+    version: int
+    table_id: str
+    token: str
+
+
+def ensure_table(
+    path: str, columns: Mapping[str, str], run: Run | None = None, *, partition_by: Sequence[str] = ()
+) -> int:
+    """Create the table if there is none; its version 0 is the ground of a first load. Says the head."""
+    mark = delta.Mark("create", run.layout.group, run.epoch, run.refresh_id, run.attempt_id) if run else None
+    return delta.create_table(path, columns, partition_by=partition_by, mark=mark).version()
+
+
+def write_once(
+    run: Run, path: str, pin: int | None, write: Callable[[Txn], object], *, absolute: bool = False
+) -> Written:
+    """Run `write` on top of version `pin` of the table, unless this refresh has written it already.
+
+    `absolute` says that the write replaces all rows; with `pin` None (a table that readers have
+    never seen) it must.
+    """
+    if pin is None and not absolute:
+        raise ValueError("the first write of a table replaces all its rows")
+    app_id = app(run, path)
+    for _ in range(MAX_TRIES):
+        table = _opened(path)
+        base = pin if pin is not None else 0
+        later = [delta.as_table_commit(commit) for commit in delta.commits_after(table, base)]
+        standing = table.transaction_version(app_id) or 0
+        if (refused := decide_fence(standing // TRIES_PER_EPOCH, run.epoch)) is not None:
+            raise manifest.fenced(run.layout, refused, run.refresh_id)
+        decision = decide_stage(base, later, run.epoch, run.refresh_id, absolute=absolute)
+        mark = delta.Mark("write", run.layout.group, run.epoch, run.refresh_id, run.attempt_id,
+                          absolute=absolute, token=delta.new_token())  # fmt: skip
+        match decision:
+            case Refused():
+                raise manifest.fenced(run.layout, decision, run.refresh_id)
+            case Reuse(version=version):
+                return _identified(path, version)
+            case Reset(to=to):
+                _reset(table, to, mark)
+            case Write(version=expected):
+                tries = standing % TRIES_PER_EPOCH + 1 if standing // TRIES_PER_EPOCH == run.epoch else 0
+                txn = Txn(app_id, transaction(run.epoch, tries), mark)
+                manifest.check_fence(run.layout, run.epoch, run.refresh_id)
+                if (done := _written(run, path, write, txn, expected)) is not None:
+                    return done
+            case _:
+                assert_never(decision)
+    raise EnvironmentFault(f"{path} was always moved by other writers, in {MAX_TRIES} tries")
+
+
+def reset_to_pin(run: Run, path: str, pin: int) -> bool:
+    """Bring the head of the table back to the contents of the pin; says whether it had to."""
+    for _ in range(MAX_TRIES):
+        table = _opened(path)
+        later = [delta.as_table_commit(commit) for commit in delta.commits_after(table, pin)]
+        head = later[-1] if later else None
+        if head is None or (head.kind == "reset" and head.to == pin):
+            return False
+        check = decide_fence(max(commit.epoch for commit in later), run.epoch)
+        if check is not None:
+            raise manifest.fenced(run.layout, check, run.refresh_id)
+        mark = delta.Mark("reset", run.layout.group, run.epoch, run.refresh_id, run.attempt_id)
+        if _reset(table, pin, mark):
+            return True
+    raise EnvironmentFault(f"{path} was always moved by other writers, in {MAX_TRIES} tries")
+
+
+def table_id(path: str) -> str:
+    """Delta's own id of the table: a table that was dropped and made anew has another."""
+    return str(_opened(path).metadata().id)
+
+
+def app(run: Run, path: str) -> str:
+    """Each table's own transaction name."""
+    return f"foreset.{run.layout.relative(path)}"
+
+
+def version_of(path: str, token: str) -> int | None:
+    """The version whose commit carries `token`; None when the table skipped the write."""
+    for commit in _opened(path).history(RECENT):
+        mark = delta.read_mark(commit)
+        if mark is not None and mark.token == token:
+            return int(commit["version"])
+    return None
+
+
+def _written(run: Run, path: str, write: Callable[[Txn], object], txn: Txn, expected: int) -> Written | None:
+    try:
+        write(txn)
+    except delta.Moved:
+        return None
+    except Exception as error:
+        # The write may have happened all the same: its token tells. Without it the fault stands.
+        if version_of(path, txn.mark.token) is None and not _lost_race(path, expected, error):
+            raise
+    found = version_of(path, txn.mark.token)
+    standing = (_opened(path).transaction_version(txn.app_id) or 0) // TRIES_PER_EPOCH
+    match decide_written(expected, found, standing, run.epoch):
+        case Refused() as refused:
+            raise manifest.fenced(run.layout, refused, run.refresh_id)
+        case Reuse(version=version):
+            return _identified(path, version)
+        case _:
+            return None
+
+
+def _lost_race(path: str, expected: int, error: Exception) -> bool:
+    """True for Delta's conflict errors, after which the decision is simply taken anew."""
+    return "DELTA_CONCURRENT" in str(error) and _opened(path).version() >= expected
+
+
+def _identified(path: str, version: int) -> Written:
+    table = delta.open_table(path, version)
+    assert table is not None
+    mark = delta.read_mark(table.history(1)[0])
+    return Written(path, version, str(table.metadata().id), mark.token if mark else "")
+
+
+def _reset(table: DeltaTable, to: int, mark: delta.Mark) -> bool:
+    try:
+        delta.restore_exactly(table, to, replace(mark, kind="reset", to=to, absolute=False))
+    except delta.Moved:
+        return False
+    return True
+
+
+def _opened(path: str) -> DeltaTable:
+    table = delta.open_table(path)
+    if table is None:
+        raise EnvironmentFault(f"the table {path} is gone", hint="restore the warehouse folder from its backup")
+    return table
