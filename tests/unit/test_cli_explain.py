@@ -31,8 +31,8 @@ def test_a_view_shows_its_stratum_alone() -> None:
 def test_rules_and_steps_are_added_where_asked() -> None:
     shown = explain("reach.closure", "--rules", "--steps")
     assert "    D1    closure_del(X, Y) :- edge_del(X, Y)\n" in shown.out
-    assert "steps of `dredc`\n  phase delete\n" in shown.out
-    assert "steps of `dred`\n" in explain("reach", "--strategy", "dred").out
+    assert "steps of `dred`\n  phase delete\n" in shown.out
+    assert "steps of `dredc`\n" in explain("reach", "--strategy", "dredc").out
 
 
 def test_a_strategy_that_is_not_admitted_says_why() -> None:
@@ -45,17 +45,18 @@ def test_json_has_facts_rules_and_steps() -> None:
     (stratum,) = data["strata"]
     (view,) = stratum["views"]
     assert data["group"] == "reach"
-    assert (stratum["number"], stratum["reads"], stratum["recursive"], stratum["cyclic"]) == (1, ["edge"], True, True)
+    assert (stratum["number"], stratum["reads"], stratum["recursive"], stratum["cyclic"], stratum["counters"]) == (
+        1,
+        ["edge"],
+        True,
+        True,
+        "none",
+    )
     assert view["rules"]["closure#1"] == "closure(X, Y) :- edge(X, Y)"
     assert [each["label"] for each in view["maintenance"]][:3] == ["D1", "N1", "N'1"]
     assert {each["strategy"]: each["admitted"] for each in stratum["strategies"]}["counting"] is False
-    assert stratum["auto"][0] == {
-        "night": "first load",
-        "counters": None,
-        "strategy": "recompute",
-        "reason": "first load",
-    }
-    assert stratum["steps"]["strategy"] == "dredc"
+    assert stratum["auto"][0] == {"night": "first load", "strategy": "recompute", "reason": "first load"}
+    assert stratum["steps"]["strategy"] == "dred"
     assert stratum["steps"]["lines"][0]["kind"] == "phase"
     assert "steps" not in explain("reach", "--json").data["strata"][0]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
 from foreset.explain.notation import readable
 from foreset.ir.program import Program, View
@@ -16,12 +17,20 @@ from foreset.ir.strata import Layering, Stratum
 from foreset.ir.text import print_rule
 from foreset.maintain.algorithm1 import maintenance_rules
 from foreset.plan.choose import Situation, Size, choose
-from foreset.plan.translate import COUNTED, MAINTAINING, refusal
+from foreset.plan.translate import COUNTED, MAINTAINING, keeps_counters, refusal, single_derivation
 
 ROWS = 1_000_000  # of each relation that the stratum reads, on a typical night
 FEW, MUCH = 1_000, 0.4
 SMALL = "a small change"
 UNCHANGED = Size(0, 0, ROWS)
+
+
+class Counters(StrEnum):
+    """Whether the number of derivations of each row is at hand."""
+
+    KEPT = "kept"
+    IMPLIED = "implied"  # no row can have two, so being there is the count
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +47,6 @@ class Taken:
     """What `auto` takes on one kind of night."""
 
     night: str
-    counters: bool | None  # whether stored counters belong to the old state; None: it makes no difference
     strategy: str
     reason: str
 
@@ -75,6 +83,7 @@ class StratumFacts:
     recursive: bool
     monotone: bool
     cyclic: bool
+    counters: Counters
     strategies: tuple[Admission, ...]
     auto: tuple[Taken, ...]
 
@@ -94,6 +103,7 @@ def _facts(program: Program, stratum: Stratum) -> StratumFacts:
         stratum.recursive,
         stratum.monotone,
         stratum.cyclic,
+        _counters(stratum),
         tuple(_admission(stratum, strategy) for strategy in (*MAINTAINING, "recompute")),
         tuple(_nights(stratum)),
     )
@@ -119,7 +129,8 @@ def _admission(stratum: Stratum, strategy: str) -> Admission:
         return Admission(strategy, False, problem)
     if strategy == "insert":
         return Admission(strategy, True, _when_insert(stratum))
-    return Admission(strategy, True, "keeps a count of derivations with each row" if strategy in COUNTED else "")
+    builds = strategy in COUNTED and _counters(stratum) is Counters.NONE
+    return Admission(strategy, True, "where declared: a recompute builds its counters first" if builds else "")
 
 
 def _when_insert(stratum: Stratum) -> str:
@@ -136,22 +147,25 @@ def _none(names: list[str], verb: str) -> str:
 
 
 def _nights(stratum: Stratum) -> Iterator[Taken]:
-    """Ask the choice itself about typical nights; one line where counters make no difference."""
+    """Ask the choice itself about typical nights."""
     first = choose(stratum, Situation(_sizes(stratum), "first load"))
-    yield Taken("first load", None, first.strategy, first.reason)
+    yield Taken("first load", first.strategy, first.reason)
     grows, shrinks = _read(stratum)
     most = int(MUCH * ROWS * len(stratum.reads))
     nights = [("nothing changed", _sizes(stratum))]
     nights += [(f"insertions into {name}", _sizes(stratum, name, Size(FEW, 0, ROWS))) for name in (*grows, *shrinks)]
     nights += [(SMALL, _sizes(stratum, name, Size(FEW, FEW, ROWS))) for name in (*grows, *shrinks)[:1]]
     nights += [("a large change", _sizes(stratum, name, Size(most, 0, ROWS))) for name in (*grows, *shrinks)[:1]]
+    counters = _counters(stratum) is not Counters.NONE
     for night, sizes in nights:
-        counted, plain = (choose(stratum, Situation(sizes, counters=counters)) for counters in (True, False))
-        if counted == plain:
-            yield Taken(night, None, plain.strategy, plain.reason)
-        else:
-            yield Taken(night, True, counted.strategy, counted.reason)
-            yield Taken(night, False, plain.strategy, plain.reason)
+        choice = choose(stratum, Situation(sizes, counters=counters))
+        yield Taken(night, choice.strategy, choice.reason)
+
+
+def _counters(stratum: Stratum) -> Counters:
+    if single_derivation(stratum):
+        return Counters.IMPLIED
+    return Counters.KEPT if keeps_counters(stratum) else Counters.NONE
 
 
 def _read(stratum: Stratum) -> tuple[tuple[str, ...], tuple[str, ...]]:

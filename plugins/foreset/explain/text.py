@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from foreset.explain.steps import Line, render
-from foreset.explain.strata import Admission, StratumFacts, Taken, ViewFacts
+from foreset.explain.strata import Admission, Counters, StratumFacts, Taken, ViewFacts
 
 WIDTH = 14
+_COUNTERS = {
+    Counters.KEPT: "kept: with each row, how many derivations it has",
+    Counters.IMPLIED: "not needed: no row can have two derivations",
+    Counters.NONE: "none",
+}
 
 
 def overview(group: str, strata: Sequence[StratumFacts]) -> Iterator[str]:
@@ -34,6 +39,7 @@ def stratum_text(stratum: StratumFacts) -> Iterator[str]:
     if stratum.recursive:
         yield _fact("cyclic", f"{'yes: a row may' if stratum.cyclic else 'no: no row can'} help to derive itself")
     yield _fact("monotone", "yes" if stratum.monotone else "no: through `not`, an insertion can take a row away")
+    yield _fact("counters", _COUNTERS[stratum.counters])
     declared = {view.declared for view in stratum.views}
     yield _fact("declared", ", ".join(sorted(declared)))
     yield from _block("rules", [rule for view in stratum.views for rule in view.rules.values()])
@@ -69,15 +75,8 @@ def _admission(found: Admission) -> str:
 
 
 def _nights(auto: Sequence[Taken]) -> list[str]:
-    shown = [(_night(taken), taken) for taken in auto]
-    width = max(len(night) for night, _ in shown)
-    return [f"{night:<{width}}  {taken.strategy:<10} {taken.reason}" for night, taken in shown]
-
-
-def _night(taken: Taken) -> str:
-    if taken.counters is None:
-        return taken.night
-    return f"{taken.night}, {'counters' if taken.counters else 'no counters'}"
+    width = max(len(taken.night) for taken in auto)
+    return [f"{taken.night:<{width}}  {taken.strategy:<10} {taken.reason}" for taken in auto]
 
 
 def _fact(name: str, text: str) -> str:
