@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -77,15 +76,13 @@ def _session(builder: Any, name: str, session_conf: Mapping[str, str], patience_
     # pyspark tries for ten minutes; a server that has crashed does not come back at its port.
     session.client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=2000)])
     try:
-        with _quiet():
-            for key, value in session_conf.items():
-                session.conf.set(key, value)
+        for key, value in session_conf.items():
+            session.conf.set(key, value)
     except (PySparkException, grpc.RpcError) as fault:
         with contextlib.suppress(Exception):
             session.client.close()
-        raise EnvironmentFault(
-            f"{name} refuses this session: {str(fault).strip().splitlines()[0]}", "check its token, version and jars"
-        ) from fault
+        said = fault.details() if isinstance(fault, grpc.Call) else str(fault).strip().splitlines()[0]
+        raise EnvironmentFault(f"{name} refuses this session: {said}", "check its token, version and jars") from fault
     return session  # type: ignore[return-value] # the Connect class stands in for the classic one
 
 
@@ -104,12 +101,9 @@ def _await_ready(builder: Any, name: str, patience_s: float) -> None:  # noqa: A
         channel.close()
 
 
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep pyspark from printing a page of JSON for a refusal that we report in one line."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.disable(before)
+def report_failures_once() -> None:
+    """Stop pyspark from printing each failed query as JSON besides raising it: callers catch and explain."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True

@@ -21,7 +21,7 @@ import psutil
 from foreset.errors import EnvironmentFault, UsageError
 from foreset.session.admin import forget_sibling, sibling_of
 from foreset.session.config import DELTA_EXTENSION, LOOPBACK, SESSION_CONF, Settings, jvm_conf
-from foreset.session.connect import connect_mode, connect_remote, endpoint_of
+from foreset.session.connect import connect_mode, connect_remote, endpoint_of, report_failures_once
 from foreset.session.embedded import embedded_session
 from foreset.session.jars import verified_jars
 from foreset.session.jvm import start_jvm, writing_from
@@ -87,6 +87,7 @@ def open_session(
         else:
             raise UsageError(f"FORESET_SPARK is {chosen!r}", "use embedded, sc://host:port, or local[*]")
         session = stack.enter_context(opened)
+        report_failures_once()
         stack.callback(forget_sibling, session)
         return SessionHandle(session, kind, place, stack.pop_all())
     raise AssertionError("unreachable")  # for mypy: an ExitStack might swallow exceptions
