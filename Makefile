@@ -42,7 +42,7 @@ test: setup
 	@lint=0; .ci/lint || lint=$$?; $(BIN)/pytest $(ARGS); exit $$lint
 
 test-fast: setup
-	@$(BIN)/pytest -m "not spark and not airflow and not slow" $(ARGS)
+	@$(BIN)/pytest -n auto -m "not spark and not airflow and not slow" $(ARGS)
 
 fuzz: setup
 	@FORESET_FUZZ=$(N) $(BIN)/pytest tests/property --hypothesis-profile=fuzz $(ARGS)
