@@ -71,7 +71,9 @@ def _excerpt(line: str, span: Span) -> str:
     """The line and its caret, cut around the caret where the line is long."""
     start = min(span.column - 1, len(line))
     end = min(start + max(1, span.width), max(len(line), start + 1))
-    before, marked, after = (_shown(part) for part in (line[:start], line[start:end], line[end:]))
+    near = 2 * MAX_WIDTH  # of a line as long as a file only what can be seen is looked at
+    parts = line[max(0, start - near) : start], line[start : min(end, start + near)], line[end : end + near]
+    before, marked, after = (_shown(part) for part in parts)
     room = MAX_WIDTH - min(_width(marked), MAX_WIDTH // 2)
     if _width(before) + _width(marked) + _width(after) > MAX_WIDTH:
         keep = min(_width(before), max(room // 2, room - _width(after)))
