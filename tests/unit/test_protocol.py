@@ -1,4 +1,7 @@
-"""Every interleaving of refreshes, crashes, zombies, readers, gc and rollback keeps the promises; broken rules don't."""
+"""In every interleaving of refreshes, crashes, zombies, readers, gc and rollback the promises hold.
+
+Under broken rules they do not: each breach is found, so the exploration has teeth.
+"""
 
 from __future__ import annotations
 

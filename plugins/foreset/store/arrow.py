@@ -6,7 +6,7 @@ types (decimals, time zones, small integers) stay as Delta has them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from foreset.errors import EnvironmentFault
@@ -51,7 +51,7 @@ def read_reference(layout: Layout, reference: str | None, schema: pa.Schema) -> 
     return pa.concat_tables([table.select(schema.names).cast(schema) for table in tables])
 
 
-def schema_of(columns: dict[str, str]) -> pa.Schema:
+def schema_of(columns: Mapping[str, str]) -> pa.Schema:
     """The Arrow schema of declared columns (Spark type names), the same that Delta tables are read with."""
     import json
 

@@ -143,12 +143,27 @@ def _delta_type(text: str) -> str | dict[str, Any]:
 
 def append_exactly(table: DeltaTable, data: pa.Table, mark: Mark, transactions: Mapping[str, int]) -> int:
     """Append `data` as the version right after the one that `table` is at; `Moved` when that is taken."""
+    return _write_exactly(table, data, mark, transactions, replace=False)
+
+
+def replace_exactly(table: DeltaTable, data: pa.Table, mark: Mark, transactions: Mapping[str, int]) -> int:
+    """Replace rows and columns, as the version right after the one that `table` is at."""
+    return _write_exactly(table, data, mark, transactions, replace=True)
+
+
+def _write_exactly(
+    table: DeltaTable, data: pa.Table, mark: Mark, transactions: Mapping[str, int], *, replace: bool
+) -> int:
     from deltalake import write_deltalake
     from deltalake.exceptions import CommitFailedError
 
     expected = table.version() + 1
+    note = properties(mark, transactions)
     try:
-        write_deltalake(table, data, mode="append", commit_properties=properties(mark, transactions))
+        if replace:
+            write_deltalake(table, data, mode="overwrite", schema_mode="overwrite", commit_properties=note)
+        else:
+            write_deltalake(table, data, mode="append", commit_properties=note)
     except CommitFailedError as error:
         raise Moved(str(error)) from error
     sync_file(commit_file(table.table_uri, expected))

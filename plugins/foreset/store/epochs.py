@@ -65,7 +65,7 @@ def open_run(
     """
     attempt = attempt_id or uuid.uuid4().hex
     mark = delta.Mark("open", layout.group, 0, refresh_id, attempt, note=f"{time.time():.0f}")
-    epoch = _allocate(layout, mark, patience, force=force)
+    epoch = allocate(layout, mark, patience=patience, force=force)
     if isinstance(epoch, AlreadyCommitted):
         return epoch
     run_id, record = _recorded(layout, refresh_id, vector)
@@ -105,7 +105,12 @@ def heartbeat(run: Run) -> None:
 
 def close_run(run: Run, outcome: str) -> None:
     """Say that the run is over (`committed`, `unchanged`, `failed`): a rival need not wait any more."""
-    files.write_text(_sign_file(run.layout, run.epoch, "closed"), json.dumps({"outcome": outcome}))
+    close_epoch(run.layout, run.epoch, outcome)
+
+
+def close_epoch(layout: Layout, epoch: int, outcome: str) -> None:
+    """The same for an epoch without a run, such as that of gc."""
+    files.write_text(_sign_file(layout, epoch, "closed"), json.dumps({"outcome": outcome}))
 
 
 def holder(layout: Layout) -> Holder | None:
@@ -114,7 +119,10 @@ def holder(layout: Layout) -> Holder | None:
     return _holder(layout, snapshot) if snapshot else None
 
 
-def _allocate(layout: Layout, mark: delta.Mark, patience: float, *, force: bool) -> int | AlreadyCommitted:
+def allocate(
+    layout: Layout, mark: delta.Mark, *, patience: float = PATIENCE, force: bool = False
+) -> int | AlreadyCommitted:
+    """Raise the epoch for `mark.refresh_id`; `Fenced` while a rival is at work."""
     for snapshot in manifest.readings(layout, mark.refresh_id):
         current = _holder(layout, snapshot)
         decision = decide_open(snapshot.reading, mark.refresh_id, current, patience, force=force)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import time
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -23,10 +24,11 @@ GUARD = ".once"
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file below some folder: its path relative to the folder, and its size."""
+    """A file below some folder: its path relative to the folder, its size and its age in seconds."""
 
     path: str
     size: int
+    age: float = 0.0
 
 
 def write_once(path: str, text: str) -> bool:
@@ -86,7 +88,8 @@ def list_files(folder: str) -> list[StoredFile]:
 
     system, inner = filesystem(folder)
     found = system.get_file_info(fs.FileSelector(inner, allow_not_found=True, recursive=True))
-    files = (StoredFile(info.path[len(inner.rstrip("/")) + 1 :], info.size) for info in found if info.is_file)
+    start, now = len(inner.rstrip("/")) + 1, time.time()
+    files = (StoredFile(one.path[start:], one.size, now - one.mtime_ns / 1e9) for one in found if one.is_file)
     return sorted(files, key=lambda file: file.path)
 
 
@@ -163,7 +166,8 @@ def _local_files(folder: str) -> Iterator[StoredFile]:
         for name in names:
             path = Path(inner) / name
             with contextlib.suppress(FileNotFoundError):
-                yield StoredFile(str(path.relative_to(folder)), path.stat().st_size)
+                facts = path.stat()
+                yield StoredFile(str(path.relative_to(folder)), facts.st_size, time.time() - facts.st_mtime)
 
 
 def _write_once_remote(path: str, text: str) -> bool:
