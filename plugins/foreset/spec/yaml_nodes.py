@@ -98,6 +98,8 @@ def compose(source: SourceText, report: Report) -> Node | None:
         report.add(_syntax_fault(error, source))
     except yaml.reader.ReaderError as error:
         report.add(faults.bad_character(source.span(_reader_offset(error, source), 0)))
+    except UnicodeEncodeError as error:
+        report.add(faults.bad_character(source.span(error.start, error.end)))
     return None
 
 
