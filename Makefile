@@ -45,6 +45,7 @@ test-fast: setup
 	@$(BIN)/pytest -n auto -m "not spark and not airflow and not slow" $(ARGS)
 
 fuzz: setup
+	@$(BIN)/python -m tests.property.fuzz --programs $(N)
 	@FORESET_FUZZ=$(N) $(BIN)/pytest tests/property --hypothesis-profile=fuzz $(ARGS)
 
 # ---------------------------------------------------------------------------- show

@@ -1,0 +1,129 @@
+"""`make fuzz N=...`: random programs and nights, every strategy against two oracles.
+
+    python -m tests.property.fuzz --programs 50000      from a seed of its own, which it prints
+    python -m tests.property.fuzz --seed 381            one program again, as a `.case` if it fails
+
+Two processes. The first difference ends the run: the case is made small, and printed as it
+would be committed under tests/cases/refresh/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from itertools import islice
+from multiprocessing import get_context
+from random import SystemRandom
+
+from tests.property.checks import Difference, Tally, check, truth
+from tests.property.minimise import minimise
+from tests.property.programs import random_case
+from tests.refresh_cases import Case, case_text, with_expectation
+
+CHUNK = 25
+PROCESSES = 2
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse arguments, run, report; 1 when there was a difference."""
+    parser = argparse.ArgumentParser(prog="python -m tests.property.fuzz", description="Random programs")
+    parser.add_argument("--programs", type=int, default=50_000, help="how many")
+    parser.add_argument("--start", type=int, help="the first seed (default: by lot)")
+    parser.add_argument("--seed", type=int, help="only this one")
+    parser.add_argument("--minutes", type=float, default=0.0, help="stop after that long (default: never)")
+    options = parser.parse_args(arguments)
+    if options.seed is not None:
+        return _report_one(options.seed)
+    start = SystemRandom().randrange(10**9) if options.start is None else options.start
+    return run(start, options.programs, options.minutes)
+
+
+def run(start: int, programs: int, minutes: float = 0.0) -> int:
+    """Seeds `start` to `start + programs - 1`, as people watch it."""
+    now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
+    print(f"seeds {start} to {start + programs - 1}, {now}, {_commit()}", flush=True)
+    total, failed, seconds = campaign(start, programs, minutes)
+    print(f"{total}; {seconds:,.0f} s; {len(failed)} differences")
+    for seed in failed[:1]:
+        _report_one(seed)
+    return 1 if failed else 0
+
+
+def campaign(start: int, programs: int, minutes: float = 0.0) -> tuple[Tally, list[int], float]:
+    """What `programs` seeds from `start` came to, the first seeds that failed, and the seconds."""
+    began = time.monotonic()
+    total = Tally()
+    failed: list[int] = []
+    chunks = iter([range(s, min(s + CHUNK, start + programs)) for s in range(start, start + programs, CHUNK)])
+    with ProcessPoolExecutor(PROCESSES, get_context("fork")) as pool:
+        for tally, bad in _results(pool, chunks):
+            total.add(tally)
+            failed += bad
+            spent = time.monotonic() - began
+            if total.programs // 500 != (total.programs - tally.programs) // 500:
+                print(f"{spent:7.0f} s  {total.programs:,} programs, {len(failed)} differences", flush=True)
+            if failed or (minutes and spent > 60 * minutes):
+                pool.shutdown(wait=False, cancel_futures=True)
+                break
+    return total, failed, time.monotonic() - began
+
+
+def _results(pool: ProcessPoolExecutor, chunks: Iterator[range]) -> Iterator[tuple[Tally, list[int]]]:
+    """Results as they come, with few chunks waiting."""
+    pending: set[Future[tuple[Tally, list[int]]]] = {pool.submit(_chunk, c) for c in islice(chunks, 2 * PROCESSES)}
+    while pending:
+        done, pending = wait(pending, return_when=FIRST_COMPLETED)
+        pending |= {pool.submit(_chunk, c) for c in islice(chunks, len(done))}
+        for future in done:
+            yield future.result()
+
+
+def _chunk(seeds: range) -> tuple[Tally, list[int]]:
+    total, failed = Tally(), []
+    for seed in seeds:
+        try:
+            total.add(check(random_case(seed)))
+        except Difference:
+            failed.append(seed)
+    return total, failed
+
+
+def _report_one(seed: int) -> int:
+    """Run one seed; print the smallest case that fails."""
+    try:
+        print(f"seed {seed}: {check(random_case(seed))}")
+    except Difference as difference:
+        print(f"seed {seed}: {difference}\n")
+        print(counterexample(random_case(seed)))
+        return 1
+    return 0
+
+
+def counterexample(case: Case) -> str:
+    """The smallest case that fails as text, with what the oracles expect if they agree."""
+    small = minimise(case, check)
+    try:
+        facts = truth(small)
+        names = [view.name for view in small.program.views]
+        deltas = [{name: facts.delta(night, name) for name in names} for night in range(len(small.nights))]
+        small = with_expectation(small, deltas)
+    except Difference as difference:
+        return case_text(small, f"Found by seed {case.seed}: {difference}")
+    return case_text(small, f"Found by seed {case.seed}.")
+
+
+def _commit() -> str:
+    try:
+        done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "no commit known"
+    return f"commit {done.stdout.strip()}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
