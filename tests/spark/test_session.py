@@ -148,7 +148,7 @@ def test_the_port_is_on_the_loopback_only(spark_handle: SessionHandle) -> None:
 def test_two_starters_end_with_one_server(served: str) -> None:
     both = [client(served), client(served)]
     assert [first_line(c) for c in both] == ["3", "3"]
-    assert [c.wait(30) for c in both] == [0, 0]
+    assert [c.wait(120) for c in both] == [0, 0]
     assert len(processes(inspect_server(served))) == 2
 
 

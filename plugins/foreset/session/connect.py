@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -81,7 +82,8 @@ def _session(builder: Any, name: str, session_conf: Mapping[str, str], patience_
     except (PySparkException, grpc.RpcError) as fault:
         with contextlib.suppress(Exception):
             session.client.close()
-        said = fault.details() if isinstance(fault, grpc.Call) else str(fault).strip().splitlines()[0]
+        details = re.search(r'details = "([^"]*)"', str(fault))  # pyspark wraps gRPC's error as text
+        said = details.group(1) if details else str(fault).strip().partition("\n")[0]
         raise EnvironmentFault(f"{name} refuses this session: {said}", "check its token, version and jars") from fault
     return session  # type: ignore[return-value] # the Connect class stands in for the classic one
 

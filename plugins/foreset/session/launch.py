@@ -43,7 +43,8 @@ class LaunchOrder:
 
 def start_supervisor(files: StateFiles, order: LaunchOrder) -> None:
     """Start a server and wait until its state file says that it serves."""
-    with files.log.open("wb") as log:
+    files.log.write_text("")
+    with files.log.open("ab") as log:  # appending, since the JVM writes to the same file
         supervisor = subprocess.Popen(
             [sys.executable, "-m", "foreset.session.supervisor"],
             stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, cwd=files.folder, env=_server_environment(),

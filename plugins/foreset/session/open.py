@@ -6,6 +6,7 @@ own settings, so that neither a user's session nor a rival refresh is changed.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import re
@@ -56,6 +57,7 @@ class SessionHandle:
 
     def close(self) -> None:
         """Release the session and the right to write; a server that Foreset started stays for the next client."""
+        atexit.unregister(self.close)
         self._closing.close()
 
     def __enter__(self) -> Self:
@@ -89,7 +91,9 @@ def open_session(
         session = stack.enter_context(opened)
         report_failures_once()
         stack.callback(forget_sibling, session)
-        return SessionHandle(session, kind, place, stack.pop_all())
+        handle = SessionHandle(session, kind, place, stack.pop_all())
+        atexit.register(handle.close)  # when the interpreter is half gone, gRPC waits for ever for a thread to start
+        return handle
     raise AssertionError("unreachable")  # for mypy: an ExitStack might swallow exceptions
 
 
