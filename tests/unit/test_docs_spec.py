@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from foreset.ir.functions import FUNCTIONS, OPERATORS
 from foreset.ir.program import STRATEGIES
 from foreset.ir.types import TYPE_NAMES
@@ -30,20 +31,26 @@ def functions() -> str:
     return "\n".join(rows)
 
 
+RECORDS = (
+    ("", SPEC),
+    ("sources.NAME.", SOURCE),
+    ("views.NAME.", VIEW),
+    ("tests[].", TEST),
+    ("tests[].change.NAME.", CHANGE),
+)
+
+
 def keys() -> str:
     rows = ["| key | | default |", "|---|---|---|"]
-    for title, record in (("", SPEC), ("sources.NAME.", SOURCE), ("views.NAME.", VIEW), ("tests[].", TEST),
-                          ("tests[].change.NAME.", CHANGE)):  # fmt: skip
+    for title, record in RECORDS:
         for key in record.keys:
-            default = (
-                ""
-                if key.default is None
-                else f"`{key.default if isinstance(key.default, str) else json.dumps(key.default)}`"
-            )
-            rows.append(
-                f"| `{title}{key.name}` | {key.doc.replace('|', chr(92) + '|')} | {'**required**' if key.required else default} |"
-            )
+            doc = key.doc.replace("|", "\\|")
+            rows.append(f"| `{title}{key.name}` | {doc} | {'**required**' if key.required else default(key.default)} |")
     return "\n".join(rows)
+
+
+def default(value: object) -> str:
+    return "" if value is None else f"`{value if isinstance(value, str) else json.dumps(value)}`"
 
 
 def types() -> str:
