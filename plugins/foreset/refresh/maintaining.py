@@ -112,9 +112,9 @@ def _run(context: Context, stratum: Stratum, choice: Choice, situation: Situatio
     building = choice.strategy == "recompute"
     tallying = choice.strategy in COUNTED or (building and counted)
     for name in stratum.reads:
-        _put_input(context, frames, name, new_only=building, distinct=tallying)
+        put_input(context, frames, name, new_only=building, distinct=tallying)
     for name in stratum.names:
-        _put_old(context, frames, name)
+        put_old(context, frames, name)
     engine = Engine(frames, context.program.max_rounds, listen=_with_stratum(context, stratum))
     if choice.strategy in COUNTED:
         engine.counters = {name: _counters(context, frames, stratum, name) for name in stratum.names}
@@ -132,12 +132,13 @@ def _with_stratum(context: Context, stratum: Stratum) -> Any:  # noqa: ANN401 - 
     return lambda event: context.listen({**event, "stratum": stratum.number})
 
 
-def _put_input(context: Context, frames: Frames, name: str, *, new_only: bool, distinct: bool) -> None:
+def put_input(context: Context, frames: Frames, name: str, *, new_only: bool, distinct: bool) -> None:
+    """Put what a stratum reads of a lower relation: its states and its differential."""
     if name in context.run.sources:
         _put_source(context, frames, name, new_only=new_only, distinct=distinct)
         return
     facts, columns = view_facts(context, name), context.view(name).columns
-    _put_old(context, frames, name)
+    put_old(context, frames, name)
     for version, staged in ((Version.PLUS, facts["plus"]), (Version.MINUS, facts["minus"])):
         frame = staged_frame(context, staged, columns)
         if frame is not None:
@@ -173,7 +174,8 @@ def source_at(context: Context, name: str, version: int, *, distinct: bool) -> D
     return rows.distinct() if distinct else rows
 
 
-def _put_old(context: Context, frames: Frames, view: str) -> None:
+def put_old(context: Context, frames: Frames, view: str) -> None:
+    """Put the state of a view that readers have now."""
     pin, columns = _pin(context, view), context.view(view).columns
     if pin is None:
         return

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from foreset.refresh.capturing import capture_all, nothing_moved
+from foreset.refresh.checking import verify
 from foreset.refresh.committing import commit
 from foreset.refresh.context import Context, Listener, Stopwatch
 from foreset.refresh.maintaining import maintain
@@ -62,7 +63,7 @@ def refresh(
     *,
     refresh_id: str = "",
     mode: str = "auto",
-    verify: str = "200",
+    verifying: str = "200",
     note: str = "",
     dry_run: bool = False,
     force: bool = False,
@@ -71,7 +72,7 @@ def refresh(
     """Run one refresh; with a `refresh_id` of an earlier attempt it goes on where that one stopped."""
     watch = Stopwatch()
     name = refresh_id or new_refresh_id()
-    opened = open_refresh(spark, layout, spec, name, mode=mode, verify=verify, note=note, force=force, listen=listen)
+    opened = open_refresh(spark, layout, spec, name, mode=mode, verify=verifying, note=note, force=force, listen=listen)
     if isinstance(opened, AlreadyCommitted):
         row = at(layout.root, layout.group, opened.seq)
         assert row is not None
@@ -89,16 +90,12 @@ def _through(context: Context, watch: Stopwatch, *, dry_run: bool) -> RefreshRes
         return _result(context, context.run.prev_seq, "unchanged", watch)
     for stratum in context.layering.strata:
         maintain(context, stratum.number)
-    check(context)
+    verify(context)
     if dry_run:
         close_run(context.run, "dry-run")
         return _result(context, context.run.prev_seq, "dry-run", watch)
     outcome = commit(context)
     return _result(context, outcome.seq, "committed", watch)
-
-
-def check(context: Context) -> None:
-    """Verify, then hold the result to its expectations; nothing is published when either fails."""
 
 
 def _result(context: Context, seq: int, status: str, watch: Stopwatch) -> RefreshResult:

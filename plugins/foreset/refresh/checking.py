@@ -1,0 +1,131 @@
+"""Verify the staged result before it is published: a sample by bound recomputation, or all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.dataset as arrow_dataset
+from deltalake.exceptions import DeltaError
+
+from foreset.errors import UsageError, VerificationFailed
+from foreset.ir.terms import Row
+from foreset.refresh.context import Context, Stopwatch
+from foreset.refresh.maintaining import source_at, view_facts
+from foreset.refresh.recounting import differences
+from foreset.store import arrow, delta, manifest
+from foreset.store.layout import Layout, table_path
+from foreset.verify.facts import SourceFacts
+from foreset.verify.sample import Claim, Staged, draw
+from foreset.verify.tabling import derivable
+from foreset.verify.verdict import Mismatch, Verdict
+
+if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
+
+LEAST_PER_VIEW = 6
+
+
+def verify(context: Context) -> Mapping[str, Any]:
+    """Check the staged result as the plan says; raises `VerificationFailed`, which publishes nothing."""
+    done = context.mark("verify")
+    if done is not None:
+        return done
+    watch = Stopwatch()
+    mode = context.plan.verify
+    if mode == "off":
+        return context.finish("verify", {"mode": "off", "verdict": "not checked", "rows": 0})
+    checked, mismatches = _fully(context) if mode == "full" else _sampled(context, sample_size(mode))
+    verdict = Verdict(mode, checked, mismatches, watch.seconds)
+    if not verdict.ok:
+        context.listen({"event": "verification", **verdict.as_dict()})
+        raise VerificationFailed(
+            f"{len(mismatches)} of {verdict.rows} checked rows differ from recomputation:\n  "
+            + "\n  ".join(str(found) for found in mismatches[:5]),
+            "nothing was published; refresh with `--mode recompute` and report this run directory",
+        )
+    return context.finish("verify", verdict.as_dict())
+
+
+def sample_size(mode: str) -> int:
+    """The number of rows that `--verify N` asks for."""
+    if not mode.isdigit():
+        raise UsageError(f"--verify {mode!r} is not known", "give a number of rows, `full` or `off`")
+    return int(mode)
+
+
+def _sampled(context: Context, size: int) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:
+    maintained = [view.name for view in context.program.views if _ran(context, view.name)]
+    if not maintained or not size:
+        return {}, []
+    share = max(LEAST_PER_VIEW, size // len(maintained))
+    claims = {name: draw(_staged(context, name), share, context.run.seq) for name in maintained}
+    rows = {name: {claim.row for claim in found} for name, found in claims.items()}
+    columns = context.program.columns_of()
+    schemas = {name: tuple(column.type for column in relation) for name, relation in columns.items()}
+    facts = SourceFacts(columns, lambda name: _open_source(context, name))
+    true = derivable(rows, context.layering, facts, schemas)
+    checked = {name: _kinds(found) for name, found in claims.items()}
+    return checked, [_mismatch(name, claim) for name, found in claims.items() for claim in found
+                     if claim.present is not (claim.row in true[name])]  # fmt: skip
+
+
+def _fully(context: Context) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:
+    checked: dict[str, dict[str, int]] = {}
+    found: list[Mismatch] = []
+    for name, rows, missing, extra in differences(context):
+        checked[name] = {"all": rows}
+        found += [Mismatch(name, row, claimed=False, kind="missing") for row in missing]
+        found += [Mismatch(name, row, claimed=True, kind="extra") for row in extra]
+    return checked, found
+
+
+def _ran(context: Context, view: str) -> bool:
+    facts = context.mark(f"stratum-{context.layering.of(view).number}") or {}
+    return facts.get("strategy") != "skip"
+
+
+def _kinds(claims: list[Claim]) -> dict[str, int]:
+    kinds: dict[str, int] = {}
+    for claim in claims:
+        kinds[claim.kind] = kinds.get(claim.kind, 0) + 1
+    return kinds
+
+
+def _mismatch(view: str, claim: Claim) -> Mismatch:
+    row: Row = claim.row
+    return Mismatch(view, row, claim.present, claim.kind)
+
+
+def _staged(context: Context, view: str) -> Staged:
+    facts, columns = view_facts(context, view), context.view(view).columns
+    pin = context.previous.views.get(view) if context.previous else None
+    names = [column.name for column in columns]
+    fits = pin is not None and list(pin.columns) == names
+    old = arrow.read(context.layout.resolve(pin.path), pin.version, names) if pin is not None and fits else None
+    parts = (
+        arrow_dataset.dataset(facts[side]["path"], format="parquet") if facts[side]["path"] else None
+        for side in ("plus", "minus")
+    )
+    return Staged(columns, old, *parts)
+
+
+def _open_source(context: Context, name: str) -> Dataset | pa.Table:
+    """A source's rows at the version of this refresh, without Spark where delta-rs can read it."""
+    source, version = context.source(name), context.run.sources[name].to_version
+    names = [column.name for column in source.columns]
+    if source.view is not None:
+        group, _, view = source.view.partition(".")
+        layout = Layout(context.layout.root, group)
+        row = manifest.at(layout.root, group, version)
+        assert row is not None, f"{source.view} was pinned at seq {version}"
+        pin = row.views[view]
+        return arrow.read(layout.resolve(pin.path), pin.version, names)
+    try:
+        table = delta.open_table(table_path(context.layout.root, str(source.table)), version)
+        if table is not None:
+            return table.to_pyarrow_dataset()
+    except (DeltaError, NotImplementedError, OSError):
+        pass  # a table feature that only Spark reads
+    return source_at(context, name, version, distinct=True).toDF(*names).toArrow()

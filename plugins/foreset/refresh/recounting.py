@@ -1,0 +1,61 @@
+"""`--verify full`: every view that was maintained, computed anew in Spark and compared row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from foreset.engine.frames import Frames, Piece, anti
+from foreset.engine.run import Engine, cut
+from foreset.ir.steps import Ref
+from foreset.ir.terms import Row
+from foreset.ir.types import Type
+from foreset.ir.versions import Version
+from foreset.plan.translate import translate
+from foreset.refresh.context import Context
+from foreset.refresh.maintaining import put_input, put_old, view_facts
+from foreset.refresh.staging import inside, staged_frame
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+SHOWN = 20
+
+
+def differences(context: Context) -> Iterator[tuple[str, int, list[Row], list[Row]]]:
+    """Yield each view with its number of rows, those missing in the staged result, and those too many there.
+
+    Strata build on recomputed lower ones, not on staged ones: an error below shows where it is.
+    """
+    schemas = {name: tuple(c.type for c in columns) for name, columns in context.program.columns_of().items()}
+    built: dict[str, Piece] = {}
+    for stratum in context.layering.strata:
+        frames = Frames(context.spark, dict(schemas))
+        for name in stratum.reads:
+            if name in built:
+                frames.put(Ref(name, Version.NEW), built[name])
+            else:
+                put_input(context, frames, name, new_only=True, distinct=False)
+        engine = Engine(frames, context.program.max_rounds, listen=context.listen)
+        for phase in translate(stratum, "recompute").phases:
+            engine.run(phase)
+        for name in stratum.names:
+            full = built[name] = frames.read(Ref(name, Version.FULL))
+            staged = _staged_state(context, name, schemas)
+            missing, extra = cut(anti(full.frame, staged)), cut(anti(staged, full.frame))
+            yield name, full.rows or 0, _rows(missing), _rows(extra)
+
+
+def _staged_state(context: Context, view: str, schemas: dict[str, tuple[Type, ...]]) -> DataFrame:
+    frames = Frames(context.spark, dict(schemas))
+    put_old(context, frames, view)
+    columns, facts = context.view(view).columns, view_facts(context, view)
+    for version, side in ((Version.PLUS, facts["plus"]), (Version.MINUS, facts["minus"])):
+        frame = staged_frame(context, side, columns)
+        if frame is not None:
+            frames.put(Ref(view, version), Piece(inside(frame, columns), side["rows"]))
+    return frames.read(Ref(view, Version.NEW)).frame
+
+
+def _rows(piece: Piece) -> list[Row]:
+    return [tuple(row) for row in piece.frame.limit(SHOWN).collect()] if piece.rows else []

@@ -1,0 +1,129 @@
+"""Sources at their pinned versions, by key: what bound evaluation reads.
+
+DuckDB looks at the table's files through delta-rs, without Spark: that is fast for
+a few keys, and a second opinion on the data as well. Tables that delta-rs cannot
+read (deletion vectors) are asked through Spark.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+
+from foreset.ir.program import Column
+from foreset.ir.terms import Row, Value
+from foreset.ir.types import Type
+from foreset.ir.values import canonical
+from foreset.reference.widen import widened
+from foreset.verify.passing import Asked
+
+if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
+
+KEEP_AFTER = 4  # looks at one source, after which its columns are kept in memory (DuckDB spills)
+Opener = Callable[[str], "Dataset | pa.Table"]
+
+
+@dataclass(slots=True)
+class SourceFacts:
+    """Rows of sources by key, each key fetched once."""
+
+    columns: Mapping[str, tuple[Column, ...]]
+    opener: Opener
+    rows_read: dict[str, int] = field(default_factory=dict)
+    _connection: duckdb.DuckDBPyConnection = field(default_factory=duckdb.connect)
+    _opened: dict[str, Any] = field(default_factory=dict)
+    _looks: dict[str, int] = field(default_factory=dict)
+    _known: dict[tuple[str, Asked], dict[Row, list[Row]]] = field(default_factory=dict)
+
+    def rows(self, relation: str, known: Asked, keys: Iterable[Row]) -> Mapping[Row, list[Row]]:
+        """The rows whose columns `known` are one of `keys`, by key."""
+        cache = self._known.setdefault((relation, known), {})
+        missing = [key for key in set(keys) if key not in cache]
+        if missing:
+            cache |= {key: [] for key in missing}
+            for key, rows in self._fetch(relation, known, missing).items():
+                cache[key] = rows
+        return cache
+
+    def _fetch(self, relation: str, known: Asked, keys: Sequence[Row]) -> dict[Row, list[Row]]:
+        columns = self.columns[relation]
+        self._open(relation)
+        names = [quoted(column.name) for column in columns]
+        query = f"SELECT DISTINCT {', '.join('s.' + name for name in names)} FROM {quoted('s_' + relation)} s"  # noqa: S608 - identifiers are quoted
+        if known:
+            self._connection.register("wanted", key_table(keys, [columns[p].type for p in known]))
+            on = " AND ".join(f"s.{names[p]} = k.k{i}" for i, p in enumerate(known))
+            query += f" SEMI JOIN wanted k ON {on}"
+        found: dict[Row, list[Row]] = defaultdict(list)
+        for row in to_rows(self._connection.sql(query).to_arrow_table(), columns):
+            found[tuple(row[p] for p in known)].append(row)
+        self.rows_read[relation] = self.rows_read.get(relation, 0) + sum(map(len, found.values()))
+        return found
+
+    def _open(self, relation: str) -> None:
+        """Open a source on the first look; keep its columns in DuckDB when looks become many."""
+        looks = self._looks[relation] = self._looks.get(relation, 0) + 1
+        view = quoted("s_" + relation)
+        if looks == 1:
+            self._opened[relation] = self.opener(relation)
+            self._connection.register(f"a_{relation}", self._opened[relation])
+            casts = ", ".join(_cast(column) for column in self.columns[relation])
+            self._connection.execute(f"CREATE TEMP VIEW {view} AS SELECT {casts} FROM {quoted('a_' + relation)}")  # noqa: S608
+        elif looks == KEEP_AFTER:
+            kept = quoted("k_" + relation)
+            self._connection.execute(f"CREATE TEMP TABLE {kept} AS SELECT DISTINCT * FROM {view}")  # noqa: S608
+            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT * FROM {kept}")  # noqa: S608
+
+
+def key_table(keys: Sequence[Row], kinds: Sequence[Type]) -> pa.Table:
+    """Keys as columns `k0`, `k1` ..., in the types of the columns that they are compared with."""
+    arrays = [pa.array([key[i] for key in keys], arrow_type(kind)) for i, kind in enumerate(kinds)]
+    return pa.table(arrays, names=[f"k{i}" for i in range(len(kinds))])
+
+
+def to_rows(table: pa.Table, columns: Sequence[Column]) -> list[Row]:
+    """Arrow rows as canonical values of the declared types."""
+    picked: list[list[Value]] = []
+    for index, column in enumerate(columns):
+        values = table.column(index).to_pylist()
+        picked.append([canonical(_plain(widened(_plain(value), column.type)), column.type) for value in values])
+    return list(zip(*picked, strict=True)) if picked else []
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - Arrow's Python values
+    return tuple(_plain(item) for item in value) if isinstance(value, list) else value
+
+
+_DUCK = {"tinyint": "TINYINT", "smallint": "SMALLINT", "int": "INTEGER", "bigint": "BIGINT", "float": "FLOAT",
+         "double": "DOUBLE", "boolean": "BOOLEAN", "string": "VARCHAR", "binary": "BLOB", "date": "DATE",
+         "timestamp": "TIMESTAMP", "timestamp_ntz": "TIMESTAMP"}  # fmt: skip
+_ARROW = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64(), "float": pa.float32(),
+          "double": pa.float64(), "boolean": pa.bool_(), "string": pa.string(), "binary": pa.binary(),
+          "date": pa.date32(), "timestamp": pa.timestamp("us"), "timestamp_ntz": pa.timestamp("us")}  # fmt: skip
+
+
+def arrow_type(kind: Type) -> pa.DataType:
+    """The Arrow type of a column, timestamps without their zone, which is UTC."""
+    if kind.name == "decimal":
+        return pa.decimal128(kind.precision, kind.scale)
+    return pa.list_(arrow_type(kind.element)) if kind.element else _ARROW[kind.name]
+
+
+def _cast(column: Column) -> str:
+    name, kind = quoted(column.name), column.type
+    if kind.name == "timestamp":  # stored with the zone UTC; compared without it
+        return f"timezone('UTC', {name}::TIMESTAMPTZ) AS {name}"
+    if kind.name == "decimal":
+        return f"{name}::DECIMAL({kind.precision},{kind.scale}) AS {name}"
+    return f"{name}::{_DUCK[kind.name]} AS {name}" if kind.name in _DUCK else name
+
+
+def quoted(name: str) -> str:
+    """An identifier for DuckDB, whatever stands in it."""
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,69 @@
+"""What a verification found, and how sure one may be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from foreset.ir.terms import Row
+
+CONFIDENCE = 0.95
+SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A row of which the staged result claims what recomputation denies."""
+
+    view: str
+    row: Row
+    claimed: bool
+    kind: str
+
+    def __str__(self) -> str:
+        fact = "is staged, but no rule derives it" if self.claimed else "is derived by the rules, but not staged"
+        return f"{self.view}{self.row!r} {fact} ({self.kind} row)"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The outcome over all views."""
+
+    mode: str
+    checked: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # view -> kind -> rows
+    mismatches: Sequence[Mismatch] = ()
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """True when nothing differed."""
+        return not self.mismatches
+
+    @property
+    def rows(self) -> int:
+        """How many rows were checked."""
+        return sum(sum(kinds.values()) for kinds in self.checked.values())
+
+    def bound(self, kind: str | None = None) -> float | None:
+        """The error rate that `rows` checks without a mismatch exclude at 95 %; None if nothing was checked."""
+        counts = (n for kinds in self.checked.values() for name, n in kinds.items() if kind in (None, name))
+        return error_bound(sum(counts))
+
+    def as_dict(self) -> dict[str, object]:
+        """For the report, the manifest and `--json`."""
+        kinds = ("changed", "unchanged", "absent")
+        return {
+            "mode": self.mode,
+            "verdict": "passed" if self.ok else "failed",
+            "rows": self.rows,
+            "checked": {view: dict(counts) for view, counts in self.checked.items()},
+            "error_rate_below": {kind: bound for kind in kinds if (bound := self.bound(kind)) is not None},
+            "confidence": CONFIDENCE,
+            "mismatches": [str(found) for found in self.mismatches[:SHOWN]],
+            "seconds": self.seconds,
+        }
+
+
+def error_bound(checked: int) -> float | None:
+    """With `checked` random rows and no error among them, the rate that is excluded at 95 %."""
+    return None if checked <= 0 else round(1 - (1 - CONFIDENCE) ** (1 / checked), 6)
