@@ -21,7 +21,7 @@ from foreset.store.capture.log import (
     parse_commit,
 )
 from foreset.store.capture.pins import PinnedColumn, RecordedPin
-from foreset.store.capture.plan import Facts, Feed, Refuse, Reload, SnapshotDiff, Unchanged, decide, next_best
+from foreset.store.capture.plan import SMALL, Facts, Feed, Refuse, Reload, SnapshotDiff, Unchanged, decide, next_best
 from foreset.store.capture.versions import SourceTable, fit_columns, parse_columns
 
 COLUMNS = (PinnedColumn("src", "string", "src"), PinnedColumn("n", "int", "n"))
@@ -122,11 +122,13 @@ def test_a_restore_is_netted_like_any_other_change(operation):
 
 
 def test_an_overwrite_whose_feed_is_bigger_than_the_table():
-    big = Commit(5, "WRITE", changes_data=True, feed_bytes=2001)
+    big = Commit(5, "WRITE", changes_data=True, feed_bytes=SMALL + 1)
     way = decide(PIN, facts(big))
     assert isinstance(way, SnapshotDiff)
     assert "bigger than the table" in way.reason
     assert isinstance(decide(PIN, facts(big, bytes=None)), Feed)
+    assert isinstance(decide(PIN, facts(big, bytes=2 * SMALL)), Feed)
+    assert isinstance(decide(PIN, facts(data(5), bytes=1)), Feed)  # small: not worth a thought
     assert isinstance(decide(PIN, facts(big, old_lost="gone")), Feed)
 
 

@@ -51,6 +51,11 @@ def condition_of(error: BaseException) -> str:
     return found[1] if found else ""
 
 
+def of_spark(error: BaseException) -> bool:
+    """True for what Spark or its storage said; anything else is a fault of ours and is left to be seen."""
+    return type(error).__module__.startswith(("pyspark.", "py4j."))
+
+
 def history_is_lost(error: BaseException) -> bool:
     """True when the old version or its feed cannot be read, while the table itself may be sound."""
     condition = condition_of(error)

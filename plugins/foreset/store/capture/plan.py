@@ -13,6 +13,7 @@ from foreset.errors import SourceError
 from foreset.store.capture.log import FEED_PROPERTY, Commit
 from foreset.store.capture.pins import PinnedColumn, RecordedPin
 
+SMALL = 32 << 20  # bytes: below this, sizes of files say little about rows, and any way is quick
 RETENTION = "`delta.logRetentionDuration` and `delta.deletedFileRetentionDuration`"
 
 
@@ -97,7 +98,7 @@ def decide(pin: RecordedPin | None, facts: Facts) -> Way:  # noqa: PLR0911 - one
     if no_feed := _no_feed(pin, facts, complete=complete):
         return _by_snapshots(after, upto, no_feed, facts)
     size = sum(commit.feed_bytes for commit in facts.commits)
-    if facts.bytes is not None and size > facts.bytes and not facts.old_lost:
+    if facts.bytes is not None and size > max(facts.bytes, SMALL) and not facts.old_lost:
         what = _most_telling(facts.commits)
         return SnapshotDiff(
             after, upto, f"the change feed is bigger than the table{what}: comparing versions is cheaper"

@@ -13,6 +13,7 @@ from operator import and_
 from typing import TYPE_CHECKING, Any
 
 from foreset.ir.program import Column
+from foreset.ir.types import BIGINT
 from foreset.store.canonical import quoted
 from foreset.store.capture.feed import NET, SIGN, crossings, netted
 from foreset.store.capture.rows import schema_of
@@ -74,7 +75,7 @@ def stage_net(
         _within(f.col(quoted(c.name)), seen[f"low_{i}"], seen[f"high_{i}"], nulls=bool(seen[f"nulls_{i}"]))
         for i, c in enumerate(bounded)
     ]
-    touched = spark.read.schema(schema_of(columns).add(NET, "bigint")).parquet(path)
+    touched = spark.read.schema(schema_of((*columns, Column(NET, BIGINT)))).parquet(path)
     table = now.where(reduce(and_, within)) if within else now
     return stage(spark, crossings(touched, table, columns, few=int(seen["rows"]) <= FEW), columns, directory)
 

@@ -11,7 +11,6 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
-from foreset.errors import ForesetError
 from foreset.ir.program import Source
 from foreset.store.capture import faults
 from foreset.store.capture.feed import difference
@@ -98,9 +97,9 @@ def capture(
             break
         except Inconsistent as error:
             way = next_best(way, str(error), facts)
-        except ForesetError:
-            raise
         except Exception as error:
+            if not faults.of_spark(error):
+                raise
             if not faults.history_is_lost(error):
                 raise faults.unreadable(source.name, origin.place, faults.first_line(error)) from error
             way = next_best(way, faults.describe(error), facts)

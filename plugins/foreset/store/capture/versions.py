@@ -21,7 +21,7 @@ from foreset.store.capture.pins import PinnedColumn, RecordedPin
 from foreset.store.layout import is_local
 
 if TYPE_CHECKING:
-    from pyarrow.fs import FileSystem  # type: ignore[import-untyped]
+    from pyarrow.fs import FileSystem
     from pyspark.sql import SparkSession
 
 _MOST_LOOKUPS = 10_000  # more files than this are not looked for one by one: the read itself will tell

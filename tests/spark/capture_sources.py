@@ -1,0 +1,101 @@
+"""A source table under test, and what a refresh must find in it: kept apart from the code under test.
+
+The oracle reads whole versions and compares Python sets; it knows nothing of feeds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from deltalake import DeltaTable, write_deltalake
+
+from foreset.ir.program import Column, Source
+from foreset.ir.types import parse_type
+from foreset.session import path_sql
+from foreset.store.capture import Captured, RecordedPin, capture, read_before
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FEED = {"delta.enableChangeDataFeed": "true"}
+_runs = count()
+
+Row = tuple[Any, ...]
+
+
+def source_of(name: str = "edge", **columns: str) -> Source:
+    return Source(name, tuple(Column(n, parse_type(t)) for n, t in columns.items()), table=f"raw/{name}")
+
+
+def plain(row: Iterable[object]) -> Row:
+    """Equal as Spark compares: NaN is one value, -0.0 is 0.0, NULL is a value."""
+
+    def one(value: object) -> object:
+        if isinstance(value, float):
+            return "NaN" if math.isnan(value) else value + 0.0
+        return tuple(one(v) for v in value) if isinstance(value, (list, tuple)) else value
+
+    return tuple(one(value) for value in row)
+
+
+def rows_of(frame: DataFrame | None) -> list[Row]:
+    assert frame is not None
+    return [plain(row) for row in frame.collect()]
+
+
+class Nightly:
+    """One source, refreshed now and then; each refresh is compared with the difference of whole versions."""
+
+    def __init__(self, spark: SparkSession, warehouse: str, source: Source) -> None:
+        self.spark, self.warehouse, self.source = spark, warehouse, source
+        self.path = str(Path(warehouse, "raw", source.name))
+        self.pin: RecordedPin | None = None
+        self.seen: set[Row] = set()
+
+    def write(self, mode: str = "append", partition: list[str] | None = None, **columns: list[Any]) -> None:
+        """Write with deltalake: milliseconds instead of a job."""
+        arrow = pa.table(columns)
+        new = not Path(self.path).exists()
+        write_deltalake(self.path, arrow, mode=mode, configuration=FEED if new else None, partition_by=partition)
+
+    @property
+    def table(self) -> DeltaTable:
+        return DeltaTable(self.path)
+
+    def sql(self, statement: str) -> None:
+        """Run SQL with `{t}` for the table."""
+        path_sql(self.spark).sql(statement.format(t=f"delta.`{self.path}`")).collect()
+
+    def contents(self, version: int) -> set[Row]:
+        """The set of declared columns at a version, read whole: by deltalake where it can, else by Spark."""
+        names = [column.name for column in self.source.columns]
+        try:
+            columns = DeltaTable(self.path, version=version).to_pyarrow_table(columns=names).to_pydict()
+            return {plain(row) for row in zip(*(columns[name] for name in names), strict=True)}
+        except Exception:  # noqa: BLE001 - deletion vectors, column mapping, another spelling
+            frame = self.spark.read.format("delta").option("versionAsOf", version).load(self.path)
+            return {plain(row) for row in frame.select(*names).collect()}
+
+    def refresh(self, **options: Any) -> Captured:
+        """Capture, compare with the oracle, and move the pin."""
+        directory = str(Path(self.warehouse, "runs", str(next(_runs))))
+        found = capture(self.spark, self.source, self.pin, self.warehouse, directory, **options)
+        now = self.contents(found.pin.version)
+        if found.differential is not None:
+            plus = rows_of(found.plus) if found.counts.inserted else []
+            minus = rows_of(found.minus) if found.counts.deleted else []
+            assert (len(set(plus)), len(set(minus))) == (len(plus), len(minus)), "a row twice"
+            assert set(plus) == now - self.seen
+            assert set(minus) == self.seen - now
+            assert (found.counts.inserted, found.counts.deleted) == (len(plus), len(minus))
+        self.pin, self.seen, self.last = found.pin, now, found
+        return found
+
+    def before(self) -> list[Row]:
+        """The state before the last refresh, as the engine would read it."""
+        return rows_of(read_before(self.spark, self.source, self.last, self.warehouse))
