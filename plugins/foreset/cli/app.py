@@ -101,7 +101,7 @@ def run(arguments: Sequence[str]) -> int:
 def _told(error: ForesetError | typer.TyperException, *, as_json: bool) -> int:
     """Say what went wrong: programs that asked for JSON find it on stdout, people on stderr."""
     message = error.message if isinstance(error, ForesetError) else error.format_message()
-    hint = error.hint if isinstance(error, ForesetError) else ""
+    hint = error.hint if isinstance(error, ForesetError) else f"`{_command(error)} --help` has its options"
     faults = error.diagnostics if isinstance(error, SpecError) else ()
     if as_json:
         found = [as_mapping(fault) for fault in faults]
@@ -112,6 +112,11 @@ def _told(error: ForesetError | typer.TyperException, *, as_json: bool) -> int:
     else:
         complain(f"{message}\n  = hint: {hint}" if hint else message)
     return error.exit_code
+
+
+def _command(error: typer.TyperException) -> str:
+    """The command that was being read, `foreset check`."""
+    return str(getattr(getattr(error, "ctx", None), "command_path", "foreset"))
 
 
 def _unexpected(error: Exception) -> int:

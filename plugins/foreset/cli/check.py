@@ -24,7 +24,7 @@ class Format(StrEnum):
 
 Targets = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[FILE|GROUP]...", help="Spec files or groups; all without one.", show_default=False),
+    typer.Argument(metavar="FILE|GROUP", help="Spec files or groups; all without one.", show_default=False),
 ]
 Written = Annotated[Format, typer.Option("--format", help="For people, for programs, or as annotations of GitHub.")]
 
@@ -37,7 +37,10 @@ def check(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,  # noqa: ARG001 - accepted everywhere; this command reads no table
 ) -> None:
-    """Check specs: syntax, names, types, safety, stratification. No data, no Spark."""
+    """Check specs: every fault, with its place and a hint.
+
+    Syntax, names, types, safety, stratification; no data, no Spark. Warnings alone end with 0.
+    """
     from foreset.cli.exits import Exit
     from foreset.cli.groups import groups
     from foreset.cli.output import say

@@ -29,7 +29,10 @@ def explain(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,  # noqa: ARG001 - accepted everywhere; this command reads no table
 ) -> None:
-    """Say how the views are kept up to date, and why so."""
+    """Say how views are kept up to date, and why so.
+
+    For each stratum: what it reads, which strategies it admits, what typical nights would take.
+    """
     from foreset.cli.groups import ready
     from foreset.cli.output import say, say_json
     from foreset.explain.text import overview

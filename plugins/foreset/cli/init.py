@@ -9,7 +9,7 @@ import typer
 
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 
-Directory = Annotated[Path, typer.Argument(metavar="[DIR]", help="Where; it is made if need be.")]
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="Where; it is made if need be.")]
 Example = Annotated[bool, typer.Option("--example", help="Add a second group: a tour of the language.")]
 
 
@@ -21,7 +21,10 @@ def init(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,  # noqa: ARG001 - accepted everywhere; a new project has no tables yet
 ) -> None:
-    """Write a first group of views with its tests. Nothing that is there is overwritten."""
+    """Write a first group of views, with tests.
+
+    It works at once, offline. Nothing that is there already is overwritten.
+    """
     from foreset.cli.output import say, say_json
     from foreset.cli.scaffold import project, write
     from foreset.errors import EnvironmentFault, UsageError

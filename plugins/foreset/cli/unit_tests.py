@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Names = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[GROUP]...", help="Groups or spec files; all without one.", show_default=False),
+    typer.Argument(metavar="GROUP", help="Groups or spec files; all without one.", show_default=False),
 ]
 Pattern = Annotated[
     str, typer.Option("-k", metavar="PATTERN", help="Only tests whose `group: name` contains this.", show_default=False)
@@ -29,7 +29,11 @@ def unit_tests(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,  # noqa: ARG001 - accepted everywhere; this command reads no table
 ) -> None:
-    """Run the `tests:` of specs: no Spark, no tables, every strategy against full evaluation."""
+    """Run the unit tests of specs, by every strategy.
+
+    No Spark, no tables: the rows are in the tests. A test passes if full evaluation gives what it
+    expects, and each strategy gives the same insertions and deletions.
+    """
     import time
 
     from foreset.cli.exits import Exit
