@@ -1,1 +1,48 @@
-"""Datalog views over Delta tables, refreshed exactly every night."""
+"""Datalog views over Delta tables, refreshed exactly every night.
+
+`import foreset` is light: neither Spark nor Airflow nor Arrow is loaded before it is needed.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from foreset.diagnostics import Diagnostic
+    from foreset.errors import (
+        EnvironmentFault,
+        EvaluationError,
+        Fenced,
+        ForesetError,
+        QualityFailed,
+        SourceError,
+        SpecError,
+        UsageError,
+        VerificationFailed,
+    )
+    from foreset.refresh.whole import RefreshResult, ViewResult
+    from foreset.store.snapshots import Snapshot, open_snapshot
+    from foreset.warehouse import Warehouse
+    from foreset.warehouse import open_warehouse as open
+
+_HOMES = {
+    "Diagnostic": "diagnostics", "EnvironmentFault": "errors", "EvaluationError": "errors", "Fenced": "errors",
+    "ForesetError": "errors", "QualityFailed": "errors", "SourceError": "errors", "SpecError": "errors",
+    "UsageError": "errors", "VerificationFailed": "errors", "RefreshResult": "refresh.whole",
+    "ViewResult": "refresh.whole", "Snapshot": "store.snapshots", "open_snapshot": "store.snapshots",
+    "Warehouse": "warehouse", "open": "warehouse",
+}  # fmt: skip
+
+__all__ = [
+    "Diagnostic", "EnvironmentFault", "EvaluationError", "Fenced", "ForesetError", "QualityFailed", "RefreshResult",
+    "Snapshot", "SourceError", "SpecError", "UsageError", "VerificationFailed", "ViewResult", "Warehouse", "open",
+    "open_snapshot",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever stands under that name
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = import_module(f"{__name__}.{_HOMES[name]}")
+    return getattr(home, "open_warehouse" if name == "open" else name)

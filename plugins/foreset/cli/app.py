@@ -32,6 +32,14 @@ COMMANDS = (
     Command("check", "check:check"),
     Command("explain", "explain:explain"),
     Command("test", "unit_tests:unit_tests"),
+    Command("refresh", "refresh:refresh"),
+    Command("status", "reading:status"),
+    Command("show", "reading:show"),
+    Command("changes", "reading:changes"),
+    Command("verify", "upkeep:verify"),
+    Command("rollback", "upkeep:rollback"),
+    Command("gc", "upkeep:gc"),
+    Command("doctor", "upkeep:doctor"),
 )
 
 

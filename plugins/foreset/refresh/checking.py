@@ -10,13 +10,14 @@ import pyarrow.dataset as arrow_dataset
 from deltalake.exceptions import DeltaError
 
 from foreset.errors import UsageError, VerificationFailed
-from foreset.ir.terms import Row
+from foreset.ir.program import Program, Source
+from foreset.ir.strata import Layering
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.maintaining import source_at, view_facts
 from foreset.refresh.recounting import differences
 from foreset.store import arrow, delta, manifest
 from foreset.store.layout import Layout, table_path
-from foreset.verify.facts import SourceFacts
+from foreset.verify.facts import Opener, SourceFacts
 from foreset.verify.sample import Claim, Staged, draw
 from foreset.verify.tabling import derivable
 from foreset.verify.verdict import Mismatch, Verdict
@@ -57,18 +58,31 @@ def sample_size(mode: str) -> int:
 
 def _sampled(context: Context, size: int) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:
     maintained = [view.name for view in context.program.views if _ran(context, view.name)]
-    if not maintained or not size:
+    staged = {name: _staged(context, name) for name in maintained}
+    return compare(
+        staged, context.program, context.layering, lambda name: _open_source(context, name), size, context.run.seq
+    )
+
+
+def compare(
+    staged: Mapping[str, Staged], program: Program, layering: Layering, opener: Opener, size: int, seed: int
+) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:
+    """Draw rows from what is staged (or published), recompute them, and say where the two differ."""
+    if not staged or not size:
         return {}, []
-    share = max(LEAST_PER_VIEW, size // len(maintained))
-    claims = {name: draw(_staged(context, name), share, context.run.seq) for name in maintained}
+    share = max(LEAST_PER_VIEW, size // len(staged))
+    claims = {name: draw(one, share, seed) for name, one in staged.items()}
     rows = {name: {claim.row for claim in found} for name, found in claims.items()}
-    columns = context.program.columns_of()
+    columns = program.columns_of()
     schemas = {name: tuple(column.type for column in relation) for name, relation in columns.items()}
-    facts = SourceFacts(columns, lambda name: _open_source(context, name))
-    true = derivable(rows, context.layering, facts, schemas)
+    true = derivable(rows, layering, SourceFacts(columns, opener), schemas)
     checked = {name: _kinds(found) for name, found in claims.items()}
-    return checked, [_mismatch(name, claim) for name, found in claims.items() for claim in found
-                     if claim.present is not (claim.row in true[name])]  # fmt: skip
+    return checked, [
+        Mismatch(name, claim.row, claim.present, claim.kind)
+        for name, found in claims.items()
+        for claim in found
+        if claim.present is not (claim.row in true[name])
+    ]
 
 
 def _fully(context: Context) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:
@@ -93,11 +107,6 @@ def _kinds(claims: list[Claim]) -> dict[str, int]:
     return kinds
 
 
-def _mismatch(view: str, claim: Claim) -> Mismatch:
-    row: Row = claim.row
-    return Mismatch(view, row, claim.present, claim.kind)
-
-
 def _staged(context: Context, view: str) -> Staged:
     facts, columns = view_facts(context, view), context.view(view).columns
     pin = context.previous.views.get(view) if context.previous else None
@@ -112,20 +121,25 @@ def _staged(context: Context, view: str) -> Staged:
 
 
 def _open_source(context: Context, name: str) -> Dataset | pa.Table:
-    """A source's rows at the version of this refresh, without Spark where delta-rs can read it."""
     source, version = context.source(name), context.run.sources[name].to_version
-    names = [column.name for column in source.columns]
+    found = open_without_spark(context.layout.root, source, version)
+    if found is None:
+        names = [column.name for column in source.columns]
+        return source_at(context, name, version, distinct=True).toDF(*names).toArrow()
+    return found
+
+
+def open_without_spark(root: str, source: Source, version: int) -> Dataset | pa.Table | None:
+    """A source's rows at a version; None for a table feature that only Spark reads."""
     if source.view is not None:
         group, _, view = source.view.partition(".")
-        layout = Layout(context.layout.root, group)
+        layout = Layout(root, group)
         row = manifest.at(layout.root, group, version)
         assert row is not None, f"{source.view} was pinned at seq {version}"
         pin = row.views[view]
-        return arrow.read(layout.resolve(pin.path), pin.version, names)
+        return arrow.read(layout.resolve(pin.path), pin.version, [column.name for column in source.columns])
     try:
-        table = delta.open_table(table_path(context.layout.root, str(source.table)), version)
-        if table is not None:
-            return table.to_pyarrow_dataset()
+        table = delta.open_table(table_path(root, str(source.table)), version)
+        return None if table is None else table.to_pyarrow_dataset()
     except (DeltaError, NotImplementedError, OSError):
-        pass  # a table feature that only Spark reads
-    return source_at(context, name, version, distinct=True).toDF(*names).toArrow()
+        return None

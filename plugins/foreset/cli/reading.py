@@ -1,0 +1,161 @@
+"""Commands that read a warehouse and need no Spark: status, show, changes."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from foreset.warehouse import Warehouse as Opened
+
+
+class Format(StrEnum):
+    """How rows are written."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+
+
+View = Annotated[str, typer.Argument(metavar="GROUP.VIEW", help="The view.")]
+At = Annotated[int | None, typer.Option("--at", metavar="SEQ", help="An earlier refresh; the newest without it.")]
+Seq = Annotated[int | None, typer.Option("--seq", metavar="N", help="Which refresh; the newest without it.")]
+Limit = Annotated[int, typer.Option("--limit", help="At most so many rows in a table; 0 for all.")]
+Shape = Annotated[Format, typer.Option("--format", help="How to write the rows.")]
+
+
+def show(
+    view: View,
+    *,
+    at: At = None,
+    format: Shape = Format.TABLE,  # noqa: A002 - the name of the option
+    limit: Limit = 100,
+    json: AsJson = False,
+    specs: Specs = SPECS,
+    warehouse: Warehouse = WAREHOUSE,
+) -> None:
+    """Show the rows of a view as they were published."""
+    from foreset.warehouse import open_warehouse
+
+    rows = open_warehouse(warehouse, str(specs)).read(view, at)
+    _write(rows, Format.JSON if json else format, limit)
+
+
+def changes(
+    view: View,
+    *,
+    seq: Seq = None,
+    json: AsJson = False,
+    specs: Specs = SPECS,
+    warehouse: Warehouse = WAREHOUSE,
+) -> None:
+    """Show which rows of a view one refresh inserted and deleted, exactly."""
+    from foreset.cli.output import say, say_json
+    from foreset.warehouse import open_warehouse
+
+    plus, minus = open_warehouse(warehouse, str(specs)).changes(view, seq)
+    if json:
+        say_json({"plus": ordered(plus).to_pylist(), "minus": ordered(minus).to_pylist()})
+        return
+    signed = [(sign, row) for sign, rows in (("-", minus), ("+", plus)) for row in ordered(rows).to_pylist()]
+    say([f"{sign} {', '.join(_cell(value) for value in row.values())}" for sign, row in signed] or ["no change"])
+
+
+def status(*, json: AsJson = False, specs: Specs = SPECS, warehouse: Warehouse = WAREHOUSE) -> None:
+    """Show what each group has committed, how it was maintained, and which sources have moved since."""
+    from foreset.cli.output import say, say_json
+    from foreset.warehouse import open_warehouse
+
+    opened = open_warehouse(warehouse, str(specs))
+    found = [_status(opened, group) for group in opened.groups()]
+    if json:
+        say_json(found)
+    else:
+        say("\n".join(line for one in found for line in _status_lines(one)))
+
+
+def _status(opened: Opened, group: str) -> dict[str, Any]:
+    from foreset.store import manifest
+
+    layout = opened.layout(group)
+    row = manifest.newest(layout.root, group)
+    if row is None:
+        return {"group": group, "seq": None}
+    views = {
+        name: {"rows": pin.rows, "inserted": pin.inserted, "deleted": pin.deleted, "strategy": pin.strategy,
+               "reason": pin.reason}
+        for name, pin in row.views.items()
+    }  # fmt: skip
+    sources = {name: {"read": pin.to_version, "now": _head(layout.root, pin.table)} for name, pin in row.sources.items()}
+    return {"group": group, "seq": row.seq, "committed_at": row.committed_at, "views": views, "sources": sources,
+            "verification": row.verification}  # fmt: skip
+
+
+def _head(root: str, table: str) -> int | None:
+    from foreset.store import delta
+    from foreset.store.layout import table_path
+
+    opened = delta.open_table(table_path(root, table))
+    return opened.version() if opened else None
+
+
+def _status_lines(found: dict[str, Any]) -> list[str]:
+    if found["seq"] is None:
+        return [f"{found['group']}: never refreshed"]
+    moved = [
+        f"{name} +{source['now'] - source['read']}"
+        for name, source in found["sources"].items()
+        if source["now"] is not None and source["now"] > source["read"]
+    ]
+    stale = f"behind: {', '.join(moved)} versions" if moved else "up to date"
+    head = f"{found['group']}: seq {found['seq']}, {found['committed_at']}, {stale}"
+    width = max((len(name) for name in found["views"]), default=0)
+    return [head, *(
+        f"  {name:<{width}}  {view['rows']:>12,} rows  +{view['inserted']:,} -{view['deleted']:,}  {view['strategy']}"
+        for name, view in found["views"].items()
+    )]  # fmt: skip
+
+
+def ordered(rows: pa.Table) -> pa.Table:
+    """Rows in an order that does not depend on how they were stored."""
+    return rows.sort_by([(name, "ascending") for name in rows.column_names]) if rows.num_rows else rows
+
+
+def _write(rows: pa.Table, shape: Format, limit: int) -> None:
+    from foreset.cli.output import say, say_json
+
+    rows = ordered(rows)
+    if shape is Format.JSON:
+        say_json(rows.to_pylist())
+    elif shape is Format.CSV:
+        import pyarrow.csv
+
+        sink = sys.stdout.buffer
+        pyarrow.csv.write_csv(rows, sink)
+        sink.flush()
+    else:
+        cut = rows.slice(0, limit) if limit else rows
+        more = rows.num_rows - cut.num_rows
+        say(table(cut) + ([f"... and {more:,} more rows: --limit 0 shows all"] if more else []))
+
+
+def table(rows: pa.Table) -> list[str]:
+    """Columns under their names, aligned."""
+    cells = [[_cell(value) for value in row.values()] for row in rows.to_pylist()]
+    widths = [max([len(name), *(len(line[i]) for line in cells)]) for i, name in enumerate(rows.column_names)]
+
+    def joined(line: list[str]) -> str:
+        return "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+
+    return [joined(list(rows.column_names)), joined(["-" * width for width in widths]), *map(joined, cells)]
+
+
+def _cell(value: object) -> str:
+    return "NULL" if value is None else str(value)

@@ -1,0 +1,87 @@
+"""`foreset refresh`: from what was committed last to what is true now."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
+
+if TYPE_CHECKING:
+    from foreset.refresh.whole import RefreshResult
+
+
+class Mode(StrEnum):
+    """How free the choice of strategies is."""
+
+    AUTO = "auto"
+    INCREMENTAL = "incremental"
+    STRICT = "strict"
+    RECOMPUTE = "recompute"
+
+
+Group = Annotated[str, typer.Argument(metavar="GROUP", help="The group to refresh.")]
+Modes = Annotated[
+    Mode, typer.Option("--mode", help="auto may recompute; incremental only if history is missing; strict never.")
+]
+Verify = Annotated[str, typer.Option("--verify", metavar="N|full|off", help="How many rows to check by recomputation.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Compute and verify, but publish nothing.")]
+Id = Annotated[str, typer.Option("--refresh-id", help="Go on with that refresh, or say what it committed.")]
+Note = Annotated[str, typer.Option("--note", help="Why; kept in the manifest.")]
+Force = Annotated[bool, typer.Option("--force", help="Take over from a refresh that seems to be at work.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+
+
+def refresh(
+    group: Group,
+    *,
+    mode: Modes = Mode.AUTO,
+    verify: Verify = "200",
+    dry_run: DryRun = False,
+    refresh_id: Id = "",
+    note: Note = "",
+    force: Force = False,
+    quiet: Quiet = False,
+    json: AsJson = False,
+    specs: Specs = SPECS,
+    warehouse: Warehouse = WAREHOUSE,
+) -> None:
+    """Refresh all views of a group: exact differences, verified, published at once."""
+    from foreset.cli.output import say, say_json
+    from foreset.cli.progress import shown
+    from foreset.warehouse import open_warehouse
+
+    opened = open_warehouse(warehouse, str(specs))
+    with shown(quiet=quiet or json) as listen:
+        result = opened.refresh(
+            group, mode.value, verify, refresh_id=refresh_id, note=note, dry_run=dry_run, force=force, listen=listen
+        )
+    if json:
+        say_json(result)
+    else:
+        say(summary(result))
+
+
+def summary(result: RefreshResult) -> str:
+    """The outcome for people."""
+    if result.status == "unchanged":
+        return f"{result.group}: no source has moved since seq {result.seq} ({result.seconds:.1f} s)"
+    width = max((len(name) for name in result.views), default=0)
+    lines = [
+        f"  {name:<{width}}  +{view.inserted:,} -{view.deleted:,}  {view.strategy}: {view.reason}"
+        for name, view in result.views.items()
+    ]
+    done = "nothing published (dry run)" if result.status == "dry-run" else f"seq {result.seq} committed"
+    return "\n".join([f"{result.group}: {done} in {result.seconds:.1f} s", *lines, f"  {checked(result)}"])
+
+
+def checked(result: RefreshResult) -> str:
+    """The verification in one line."""
+    found = result.verification
+    if not found or found.get("verdict") == "not checked":
+        return "not verified"
+    bounds = found.get("error_rate_below", {})
+    sure = ", ".join(f"{kind} rows wrong below {rate:.1%}" for kind, rate in bounds.items())
+    return f"verified: {found['rows']} rows recomputed, none differs" + (f" (95 %: {sure})" if sure else "")

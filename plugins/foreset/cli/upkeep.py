@@ -1,0 +1,97 @@
+"""Commands that look after a warehouse: verify, rollback, gc, doctor."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
+
+Group = Annotated[str, typer.Argument(metavar="GROUP", help="The group.")]
+Target = Annotated[int, typer.Argument(metavar="SEQ", help="The refresh whose contents come back.")]
+Keep = Annotated[int, typer.Option("--keep", metavar="N", help="Keep the last N refreshes readable.")]
+Sample = Annotated[int, typer.Option("--sample", metavar="N", help="How many rows to recompute.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would go, and delete nothing.")]
+
+
+def rollback(
+    group: Group, seq: Target, *, json: AsJson = False, specs: Specs = SPECS, warehouse: Warehouse = WAREHOUSE
+) -> None:
+    """Publish the contents of an earlier refresh as a new one; nothing is lost."""
+    from foreset.cli.output import say, say_json
+    from foreset.refresh.committing import engine_version
+    from foreset.refresh.whole import new_refresh_id
+    from foreset.store.rollback import roll_back
+    from foreset.warehouse import open_warehouse
+
+    layout = open_warehouse(warehouse, str(specs)).layout(group)
+    done = roll_back(layout, seq, new_refresh_id(), engine_version=engine_version())
+    if json:
+        say_json({"group": group, "seq": done.seq, "contents_of": seq})
+    else:
+        say(f"{group}: seq {done.seq} has the contents of seq {seq}; the next refresh goes on from there")
+
+
+def gc(
+    group: Group,
+    *,
+    keep: Keep = 10,
+    dry_run: DryRun = False,
+    json: AsJson = False,
+    specs: Specs = SPECS,
+    warehouse: Warehouse = WAREHOUSE,
+) -> None:
+    """Delete what no kept or leased refresh needs."""
+    from foreset.cli.output import say, say_json
+    from foreset.store.gc import Policy, collect
+    from foreset.warehouse import open_warehouse
+
+    found = collect(open_warehouse(warehouse, str(specs)).layout(group), Policy(last=keep), dry_run=dry_run)
+    if json:
+        say_json(found)
+    else:
+        verb = "would delete" if dry_run else "deleted"
+        say(f"{group}: {verb} {found.size / 1e6:,.1f} MB; seqs from {found.floor} stay readable")
+
+
+def verify(
+    group: Group,
+    *,
+    sample: Sample = 200,
+    json: AsJson = False,
+    specs: Specs = SPECS,
+    warehouse: Warehouse = WAREHOUSE,
+) -> None:
+    """Check what is published now against recomputation from the sources that it rests on."""
+    from foreset.cli.exits import Exit
+    from foreset.cli.output import say, say_json
+    from foreset.refresh.auditing import audit
+    from foreset.warehouse import open_warehouse
+
+    opened = open_warehouse(warehouse, str(specs))
+    verdict = audit(opened.layout(group), opened.spec(group), sample)
+    if json:
+        say_json(verdict.as_dict())
+    else:
+        found = [f"  {mismatch}" for mismatch in verdict.mismatches]
+        say([f"{group}: {verdict.rows} rows recomputed, {len(found) or 'none'} differ in {verdict.seconds:.1f} s", *found])
+    if not verdict.ok:
+        raise typer.Exit(Exit.NOT_VERIFIED)
+
+
+def doctor(*, json: AsJson = False, warehouse: Warehouse = WAREHOUSE) -> None:
+    """Examine the machine and the warehouse; each fault comes with its fix."""
+    from foreset.cli.exits import Exit
+    from foreset.cli.output import say, say_json
+    from foreset.doctor import Status, examine
+
+    findings = examine(warehouse)
+    if json:
+        say_json(findings)
+    else:
+        marks = {Status.OK: "ok  ", Status.WARN: "warn", Status.FAIL: "FAIL"}
+        for found in findings:
+            say([f"{marks[found.status]}  {found.name}: {found.fact}", *([f"      fix: {found.fix}"] if found.fix else [])])
+    if any(found.status is Status.FAIL for found in findings):
+        raise typer.Exit(Exit.ENVIRONMENT)

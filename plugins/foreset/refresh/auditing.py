@@ -1,0 +1,43 @@
+"""`foreset verify`: check what is published now, without a refresh and without Spark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foreset.errors import SourceError, UsageError
+from foreset.refresh.checking import compare, open_without_spark
+from foreset.refresh.context import Stopwatch, read_spec
+from foreset.store import arrow, manifest
+from foreset.store.layout import Layout
+from foreset.verify.sample import Staged
+from foreset.verify.verdict import Verdict
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow.dataset import Dataset
+
+
+def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
+    """Recompute `size` rows of the newest refresh from the source versions that it pinned."""
+    watch = Stopwatch()
+    program, layering = read_spec(*spec)
+    row = manifest.newest(layout.root, layout.group)
+    if row is None:
+        raise UsageError(f"group {layout.group} has no committed refresh", f"run `foreset refresh {layout.group}` first")
+    staged = {}
+    for view in program.views:
+        pin = row.views.get(view.name)
+        if pin is not None:
+            names = [column.name for column in view.columns]
+            rows = arrow.read(layout.resolve(pin.path), pin.version, names)
+            staged[view.name] = Staged(view.columns, rows, None, None)
+
+    def opener(name: str) -> Dataset | pa.Table:
+        source = next(source for source in program.sources if source.name == name)
+        found = open_without_spark(layout.root, source, row.sources[name].to_version)
+        if found is None:
+            raise SourceError(f"source `{name}` has a table feature that only Spark reads", "verify during a refresh")
+        return found
+
+    checked, mismatches = compare(staged, program, layering, opener, size, row.seq)
+    return Verdict(str(size), checked, mismatches, watch.seconds)

@@ -1,0 +1,148 @@
+"""The Python interface: open a warehouse, refresh its groups, read its views.
+
+`docs/python.md` shows it. Only `refresh` needs Spark; everything else reads the
+manifest and the tables directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from foreset.errors import SpecError, UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+    from foreset.diagnostics import Diagnostic
+    from foreset.refresh.whole import RefreshResult
+    from foreset.spec.load import Loaded
+    from foreset.store.layout import Layout
+
+Listener = Callable[[dict[str, Any]], None]
+
+
+class Warehouse:
+    """A root folder with tables and views, and the specs that say what the views are."""
+
+    def __init__(self, warehouse: str, specs: str, spark: SparkSession | str | None) -> None:
+        self.root, self.specs, self._spark = warehouse, specs, spark
+
+    def refresh(
+        self,
+        group: str,
+        mode: str = "auto",
+        verify: int | str = 200,
+        *,
+        refresh_id: str = "",
+        note: str = "",
+        dry_run: bool = False,
+        force: bool = False,
+        listen: Listener | None = None,
+    ) -> RefreshResult:
+        """Bring all views of `group` from what was committed last to what is true now, and publish them at once.
+
+        The same `refresh_id` twice is one refresh: it goes on where it stopped, or says what it committed.
+        """
+        from foreset.refresh.whole import refresh
+
+        spec = self.spec(group)
+        with self._session() as spark:
+            return refresh(
+                spark, self.layout(group), spec, refresh_id=refresh_id, mode=mode, verifying=str(verify), note=note,
+                dry_run=dry_run, force=force, listen=listen or _silent,
+            )  # fmt: skip
+
+    def read(self, view: str, at: int | None = None) -> pa.Table:
+        """The rows of `group.view` in the newest refresh, or in seq `at`."""
+        from foreset.store.snapshots import open_snapshot
+
+        group, name = split(view)
+        with open_snapshot(self.root, group, at, lease=False) as snapshot:
+            return snapshot.arrow(name)
+
+    def changes(self, view: str, seq: int | None = None) -> tuple[pa.Table, pa.Table]:
+        """The exact differential of `group.view` in one refresh (default: the newest): rows that came, rows that went."""
+        from foreset.store import differentials
+
+        group, name = split(view)
+        return differentials.read(self.layout(group), name, seq)
+
+    def manifest(self, group: str) -> list[dict[str, Any]]:
+        """Every committed refresh of `group`, newest last."""
+        from foreset.store import manifest
+
+        return [row.as_dict() for row in manifest.history(self.layout(group).root, group)]
+
+    def check(self) -> list[Diagnostic]:
+        """All faults and warnings of all specs."""
+        from foreset.rewrite.pipeline import prepare
+
+        found: list[Diagnostic] = []
+        for loaded in self._loaded():
+            found += loaded.report
+            if loaded.program is not None:
+                found += prepare(loaded.program).report
+        return found
+
+    def groups(self) -> list[str]:
+        """The groups that have a spec."""
+        return [loaded.program.group for loaded in self._loaded() if loaded.program]
+
+    def layout(self, group: str) -> Layout:
+        """The paths of one group."""
+        from foreset.session.locations import absolute_warehouse
+        from foreset.store.layout import Layout
+
+        return Layout(absolute_warehouse(self.root), group)
+
+    def _loaded(self) -> tuple[Loaded, ...]:
+        from foreset.spec.load import load_folder
+
+        if not Path(self.specs).is_dir():
+            raise UsageError(f"there is no folder {self.specs}", "`foreset init` makes one; name yours with specs=")
+        return load_folder(self.specs)
+
+    def spec(self, group: str) -> tuple[str, str]:
+        """The text of the group's spec and its file; a refused spec is refused here, with all its faults."""
+        names = []
+        for loaded in self._loaded():
+            name = loaded.program.group if loaded.program else Path(loaded.file).stem
+            if name == group:
+                if loaded.program is None:
+                    raise SpecError(loaded.report.errors)
+                return loaded.source, loaded.file
+            names.append(name)
+        close = get_close_matches(group, names, n=1)
+        hint = f"did you mean `{close[0]}`?" if close else f"groups here: {', '.join(sorted(names)) or 'none'}"
+        raise UsageError(f"there is no group `{group}` in {self.specs}", hint)
+
+    @contextmanager
+    def _session(self) -> Iterator[SparkSession]:
+        from foreset.session.open import open_session
+
+        with open_session(self._spark, self.root) as handle:
+            yield handle.spark
+
+
+def open_warehouse(
+    warehouse: str = "warehouse", specs: str = "view_specs", spark: SparkSession | str | None = None
+) -> Warehouse:
+    """Open a warehouse; `spark` is a session, a URL or name as in FORESET_SPARK, or None to read that."""
+    return Warehouse(str(warehouse), str(specs), spark)
+
+
+def split(view: str) -> tuple[str, str]:
+    """`group.view` in its two parts."""
+    group, dot, name = view.partition(".")
+    if not dot or not group or not name:
+        raise UsageError(f"`{view}` does not name a view", "write group.view, such as reach.closure")
+    return group, name
+
+
+def _silent(_: dict[str, Any]) -> None:
+    return
