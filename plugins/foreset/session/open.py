@@ -21,14 +21,14 @@ import psutil
 
 from foreset.errors import EnvironmentFault, UsageError
 from foreset.session.admin import forget_sibling, sibling_of
-from foreset.session.config import DELTA_EXTENSION, LOOPBACK, SESSION_CONF, Settings, jvm_conf
+from foreset.session.clients import may_write_through
+from foreset.session.config import DELTA_EXTENSION, SESSION_CONF, Settings, jvm_conf
 from foreset.session.connect import connect_mode, connect_remote, endpoint_of, report_failures_once
 from foreset.session.embedded import embedded_session
 from foreset.session.jars import verified_jars
 from foreset.session.jvm import start_jvm, writing_from
-from foreset.session.locations import StateFiles, absolute_warehouse, local_path, prepared, state_files
-from foreset.session.locks import FileLock, second_writer, writer_lock_is_free, writing_through
-from foreset.session.state import read_state
+from foreset.session.locations import StateFiles, absolute_warehouse, prepared, state_files
+from foreset.session.locks import second_writer, writer_lock_is_free
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -105,7 +105,7 @@ def _embedded(warehouse: str, settings: Settings) -> Iterator[SparkSession]:
 
 @contextlib.contextmanager
 def _remote(url: str, warehouse: str) -> Iterator[SparkSession]:
-    with connect_mode(on=True), _writer(warehouse, endpoint_of(url)):
+    with connect_mode(on=True), may_write_through(warehouse, endpoint_of(url)):
         spark = connect_remote(url, SESSION_CONF, REMOTE_ANSWER_S)
         try:
             _check_delta(spark)
@@ -152,7 +152,7 @@ def _given(base: SparkSession, warehouse: str) -> Iterator[SparkSession]:
         return
     connect: Any = base  # the Connect class stands in for the classic one
     endpoint: str = getattr(getattr(connect.client, "_builder", None), "endpoint", connect.client.host)
-    with connect_mode(on=True), _writer(warehouse, endpoint):
+    with connect_mode(on=True), may_write_through(warehouse, endpoint):
         _check_delta(base)
         ours: Any = sibling_of(connect)
         try:
@@ -171,28 +171,6 @@ def _classic(base: SparkSession, warehouse: str) -> Iterator[SparkSession]:
         spark = sibling_of(base)
         _configure(spark, SESSION_CONF)
         yield spark
-
-
-def _writer(warehouse: str, endpoint: str) -> contextlib.AbstractContextManager[None]:
-    """Guard a warehouse on a disk of this machine; an object store has a log store of its own to do that."""
-    files = state_files(warehouse)
-    state = read_state(files)
-    if state is not None and endpoint in {f"localhost:{state.port}", f"{LOOPBACK}:{state.port}"}:
-        return _present(files)  # the warehouse's own server, whose JVM holds the writer lock already
-    if local_path(warehouse) is None:
-        return contextlib.nullcontext()
-    return writing_through(endpoint, prepared(files))
-
-
-@contextlib.contextmanager
-def _present(files: StateFiles) -> Iterator[None]:
-    """Keep the warehouse's own server from taking itself for idle."""
-    lock = FileLock.take(files.clients, shared=True, wait_s=2.0)
-    try:
-        yield
-    finally:
-        if lock is not None:
-            lock.release()
 
 
 def _configure(spark: SparkSession, conf: Mapping[str, str]) -> None:
