@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from foreset.refresh.whole import RefreshResult, ViewResult
     from foreset.store.snapshots import Snapshot, open_snapshot
     from foreset.warehouse import Warehouse
-    from foreset.warehouse import open_warehouse as open
+    from foreset.warehouse import open_warehouse as open  # noqa: A004 - `foreset.open` is the public name
 
 _HOMES = {
     "Diagnostic": "diagnostics", "EnvironmentFault": "errors", "EvaluationError": "errors", "Fenced": "errors",

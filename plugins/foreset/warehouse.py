@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from foreset.errors import SpecError, UsageError
 
@@ -26,6 +26,15 @@ if TYPE_CHECKING:
 Listener = Callable[[dict[str, Any]], None]
 
 
+class More(TypedDict, total=False):
+    """What else a refresh may be told."""
+
+    refresh_id: str
+    note: str
+    dry_run: bool
+    force: bool
+
+
 class Warehouse:
     """A root folder with tables and views, and the specs that say what the views are."""
 
@@ -38,24 +47,20 @@ class Warehouse:
         mode: str = "auto",
         verify: int | str = 200,
         *,
-        refresh_id: str = "",
-        note: str = "",
-        dry_run: bool = False,
-        force: bool = False,
         listen: Listener | None = None,
+        **more: Unpack[More],
     ) -> RefreshResult:
         """Bring all views of `group` from what was committed last to what is true now, and publish them at once.
 
         The same `refresh_id` twice is one refresh: it goes on where it stopped, or says what it committed.
         """
+        from foreset.plan.frozen import Request
         from foreset.refresh.whole import refresh
 
         spec = self.spec(group)
         with self._session() as spark:
-            return refresh(
-                spark, self.layout(group), spec, refresh_id=refresh_id, mode=mode, verifying=str(verify), note=note,
-                dry_run=dry_run, force=force, listen=listen or _silent,
-            )  # fmt: skip
+            request = Request(mode=mode, verify=str(verify), **more)
+            return refresh(spark, self.layout(group), spec, request, listen or _silent)
 
     def read(self, view: str, at: int | None = None) -> pa.Table:
         """The rows of `group.view` in the newest refresh, or in seq `at`."""
@@ -66,7 +71,7 @@ class Warehouse:
             return snapshot.arrow(name)
 
     def changes(self, view: str, seq: int | None = None) -> tuple[pa.Table, pa.Table]:
-        """The exact differential of `group.view` in one refresh (default: the newest): rows that came, rows that went."""
+        """The exact differential of `group.view` in one refresh (default: the newest): what came, what went."""
         from foreset.store import differentials
 
         group, name = split(view)

@@ -42,7 +42,7 @@ def line(event: Event) -> str:
 
 def _plain(event: Event) -> None:
     if text := line(event):
-        print(text, file=sys.stderr, flush=True)  # noqa: T201 - progress is for people, and not a result
+        print(text, file=sys.stderr, flush=True)
 
 
 def _rows(rows: dict[str, int | None]) -> str:
@@ -55,8 +55,8 @@ def _bars() -> Iterator[Callable[[Event], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), TextColumn("{task.fields[what]}"),
-               TimeElapsedColumn())  # fmt: skip
+    what = TextColumn("{task.fields[what]}")
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), what, TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         tasks: dict[int, TaskID] = {}
         yield lambda event: _advance(progress, tasks, event)

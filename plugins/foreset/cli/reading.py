@@ -93,7 +93,8 @@ def _status(opened: Opened, group: str) -> dict[str, Any]:
                "reason": pin.reason}
         for name, pin in row.views.items()
     }  # fmt: skip
-    sources = {name: {"read": pin.to_version, "now": _head(layout.root, pin.table)} for name, pin in row.sources.items()}
+    pins = row.sources.items()
+    sources = {name: {"read": pin.to_version, "now": _head(layout.root, pin.table)} for name, pin in pins}
     return {"group": group, "seq": row.seq, "committed_at": row.committed_at, "views": views, "sources": sources,
             "verification": row.verification}  # fmt: skip
 

@@ -75,7 +75,8 @@ def verify(
         say_json(verdict.as_dict())
     else:
         found = [f"  {mismatch}" for mismatch in verdict.mismatches]
-        say([f"{group}: {verdict.rows} rows recomputed, {len(found) or 'none'} differ in {verdict.seconds:.1f} s", *found])
+        differ = f"{len(found) or 'none'} differ"
+        say([f"{group}: {verdict.rows} rows recomputed in {verdict.seconds:.1f} s, {differ}", *found])
     if not verdict.ok:
         raise typer.Exit(Exit.NOT_VERIFIED)
 
@@ -92,6 +93,7 @@ def doctor(*, json: AsJson = False, warehouse: Warehouse = WAREHOUSE) -> None:
     else:
         marks = {Status.OK: "ok  ", Status.WARN: "warn", Status.FAIL: "FAIL"}
         for found in findings:
-            say([f"{marks[found.status]}  {found.name}: {found.fact}", *([f"      fix: {found.fix}"] if found.fix else [])])
+            fix = [f"      fix: {found.fix}"] if found.fix else []
+            say([f"{marks[found.status]}  {found.name}: {found.fact}", *fix])
     if any(found.status is Status.FAIL for found in findings):
         raise typer.Exit(Exit.ENVIRONMENT)

@@ -55,7 +55,7 @@ def derive(rule: Rule, frames: Frames, within: Piece | None = None) -> DataFrame
     plan = _Plan(rule, frames)
     if within is not None:
         _start_from(plan, within)
-    waiting = [literal for literal in rule.body if not isinstance(literal, Atom)]
+    waiting: list[Literal] = [literal for literal in rule.body if not isinstance(literal, Atom)]
     while atoms:
         atom = min(atoms, key=lambda a: _cost(plan, a))
         atoms.remove(atom)
@@ -217,4 +217,3 @@ def _head(plan: _Plan) -> DataFrame:
                 raise AssertionError(f"{head} is not in normal form")
         columns.append(column.cast(spark_type(kind)).alias(label))
     return frame.select(*columns)
-

@@ -40,11 +40,13 @@ class CounterFrames:
         if self.stored is not None:
             before = self.stored(rows)
             b, r = F.col("base"), F.col("recursive")
-            parts.append(before.select(*names, b.alias("b0"), r.alias("r0"), b.alias("b1"), r.alias("r1"), _not_asked()))
+            old = (b.alias("b0"), r.alias("r0"), b.alias("b1"), r.alias("r1"))
+            parts.append(before.select(*names, *old, _not_asked()))
         for change in self.changes:
             found = _of_rows(change.frame, rows, names)
             b, r = F.col("base"), F.col("recursive")
-            parts.append(found.select(*names, zero.alias("b0"), zero.alias("r0"), b.alias("b1"), r.alias("r1"), _not_asked()))
+            new = (zero.alias("b0"), zero.alias("r0"), b.alias("b1"), r.alias("r1"))
+            parts.append(found.select(*names, *new, _not_asked()))
         united = reduce(lambda a, c: a.unionAll(c), parts)
         sums = [F.sum(n).alias(n) for n in ("b0", "r0", "b1", "r1", "asked")]
         return united.groupBy(*names).agg(*sums).where(_condition(wanted) & (F.col("asked") > 0)).select(*names)
@@ -96,6 +98,3 @@ def _condition(wanted: Standing) -> Column:
         Standing.STANDING: now > 0,
         Standing.GONE: now == 0,
     }[wanted]
-
-
-

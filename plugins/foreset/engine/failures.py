@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from pyspark.errors import PySparkException
 
 LOOKED_AT = 100_000  # bindings of one rule that are searched for the culprit
-ARITHMETIC = ("DIVIDE_BY_ZERO", "ARITHMETIC_OVERFLOW", "CAST_INVALID_INPUT", "CAST_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE",
-              "BINARY_ARITHMETIC_OVERFLOW", "DECIMAL_PRECISION", "DATETIME_OVERFLOW", "INVALID_", "REMAINDER_BY_ZERO")  # fmt: skip
+ARITHMETIC = (
+    "DIVIDE_BY_ZERO", "REMAINDER_BY_ZERO", "ARITHMETIC_OVERFLOW", "BINARY_ARITHMETIC_OVERFLOW", "CAST_", "INVALID_",
+    "NUMERIC_", "DECIMAL_PRECISION", "DATETIME_", "USER_RAISED_EXCEPTION",
+)  # fmt: skip
 
 
 def explain_failure(error: PySparkException, rules: Sequence[Rule], frames: Frames) -> ForesetError:
@@ -60,7 +62,8 @@ def _culprit(rule: Rule, frames: Frames) -> str:
     risky = [literal for literal in rule.body if any(fallible(term) for term in _terms(literal))]
     given: set[str] = {literal.var.name for literal in risky if isinstance(literal, Let)}
     safe = [literal for literal in rule.body if literal not in risky and not _needs(literal, given)]
-    names = sorted({v.name for literal in safe if isinstance(literal, Atom) for v in literal.args if isinstance(v, Var)})
+    atoms = [literal for literal in safe if isinstance(literal, Atom)]
+    names = sorted({arg.name for atom in atoms for arg in atom.args if isinstance(arg, Var)})
     probe = f"{rule.head.relation}~probe"
     frames.schemas[probe] = tuple(rule.types[name] for name in names)
     frame = derive(replace(rule, head=Atom(probe, tuple(Var(name) for name in names)), body=tuple(safe)), frames)

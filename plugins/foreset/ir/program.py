@@ -103,4 +103,5 @@ class Program:
 
     def columns_of(self) -> dict[str, tuple[Column, ...]]:
         """The columns of each source and view by name."""
-        return {relation.name: relation.columns for relation in (*self.sources, *self.views)}
+        relations: tuple[Source | View, ...] = (*self.sources, *self.views)
+        return {relation.name: relation.columns for relation in relations}

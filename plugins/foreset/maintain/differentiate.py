@@ -60,11 +60,10 @@ def rederivation(rule: Rule, own: Set[str], own_version: Version) -> Rule:
 
 def rederivation_rounds(rule: Rule, own: Set[str]) -> Iterator[Rule]:
     """Yield R once more for each own literal, reading there only what the last round took back."""
-    for i, literal in enumerate(rule.body):
-        if _is_own(literal, own):
-            changed = replace(literal, version=Version.RED_NEXT)
-            body = _body(rule, own, i, changed, own_at=lambda _: Version.LIVE, lower_at=lambda _: Version.NEW)
-            yield _headed(rule, Version.RED, body)
+    for i, atom in _own(rule, own):
+        changed = replace(atom, version=Version.RED_NEXT)
+        body = _body(rule, own, i, changed, own_at=lambda _: Version.LIVE, lower_at=lambda _: Version.NEW)
+        yield _headed(rule, Version.RED, body)
 
 
 def insertions(rule: Rule, own: Set[str]) -> Iterator[Variant]:

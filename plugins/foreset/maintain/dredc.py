@@ -83,8 +83,8 @@ def _insert(stratum: Stratum, flips: Flips) -> tuple[Step, ...]:
         rounds = [(rule, variant) for rule in view.rules for variant in gained_in_round(rule, own)]
         later += counts(view.name, own, 1, rounds)
     start: list[Step] = [*flips.taken()]
-    for name in stratum.names:  # put back what recursion still derives
-        start.append(Pick(Ref(name, Version.RED_NEXT), Ref(name, Version.DEL), Standing.STANDING))
+    # what recursion still derives is put back
+    start += [Pick(Ref(name, Version.RED_NEXT), Ref(name, Version.DEL), Standing.STANDING) for name in stratum.names]
     start.append(Tally(tuple(first)))
     for name in stratum.names:
         start.append(_rising(name, Ref(name, Version.RED_NEXT)))

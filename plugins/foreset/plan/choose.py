@@ -131,9 +131,7 @@ def _too_big(situation: Situation, changed: Mapping[str, Size]) -> str:
     return ""
 
 
-def _incremental(
-    stratum: Stratum, situation: Situation, changed: Mapping[str, Size], *, only_grows: bool
-) -> Choice:
+def _incremental(stratum: Stratum, situation: Situation, changed: Mapping[str, Size], *, only_grows: bool) -> Choice:
     what = _summary(changed)
     if only_grows and not situation.counters:
         return Choice("insert", f"{what}: nothing can go, so there is no deletion phase")

@@ -17,6 +17,18 @@ VERIFY_SAMPLE = 200
 
 
 @dataclass(frozen=True, slots=True)
+class Request:
+    """What a caller may say of a refresh; an empty `refresh_id` asks for a new one."""
+
+    refresh_id: str = ""
+    mode: str = "auto"
+    verify: str = str(VERIFY_SAMPLE)
+    note: str = ""
+    dry_run: bool = False
+    force: bool = False  # take over from a refresh that seems to be at work
+
+
+@dataclass(frozen=True, slots=True)
 class RefreshPlan:
     """What a refresh was asked to do, and with which definitions."""
 

@@ -52,12 +52,12 @@ def _heads_within(rule: Rule, memory: Memory, schemas: Schemas, rows: Iterable[R
     such rows, and heads whose columns are wider than their variables, are tested at the end.
     """
     kinds = schemas[rule.head.relation]
-    plain = all(isinstance(a, Const) or rule.types[a.name] == k for a, k in zip(rule.head.args, kinds, strict=True)
-                if isinstance(a, (Const, Var)))  # fmt: skip
+    args = zip(rule.head.args, kinds, strict=True)
+    plain = all(rule.types[arg.name] == kind for arg, kind in args if isinstance(arg, Var))
     bound = {row for row in rows if plain and None not in row}
     rest = set(rows) - bound
     if bound:
-        slots = {a.name: i for i, a in enumerate(_distinct(rule.head)) if isinstance(a, Var)}
+        slots = {var.name: i for i, var in enumerate(_distinct(rule.head))}
         seeds = {seed for row in bound if (seed := _seed(rule.head, row)) is not None}
         if seeds:
             yield from _solve(_Join(rule, memory, schemas, slots, list(seeds)))
@@ -81,7 +81,7 @@ def _seed(head: Atom, row: Row) -> Row | None:
 
 
 def _solve(join: _Join) -> Iterator[Row]:
-    waiting = [literal for literal in join.rule.body if not isinstance(literal, Atom)]
+    waiting: list[Literal] = [literal for literal in join.rule.body if not isinstance(literal, Atom)]
     atoms = [literal for literal in join.rule.body if isinstance(literal, Atom)]
     waiting = _filter_early(join, waiting)
     while atoms and join.bindings:

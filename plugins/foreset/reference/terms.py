@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from foreset.ir.functions import type_of
 from foreset.ir.rules import Comparison, Test
@@ -25,7 +26,7 @@ def equal(a: Value, b: Value) -> bool:
 
 
 _EQUALITY: dict[str, Callable[[Value, Value], bool]] = {"=": equal, "!=": lambda a, b: not equal(a, b)}
-_ORDERED: dict[str, Callable[[object, object], bool]] = {
+_ORDERED: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -85,7 +86,7 @@ def compile_test(literal: Test, slots: Slots, types: Types) -> Condition:
     return lambda binding: read(binding) is wanted
 
 
-def _order(holds: Callable[[object, object], bool]) -> Callable[[Value, Value], bool]:
+def _order(holds: Callable[[Any, Any], bool]) -> Callable[[Value, Value], bool]:
     return lambda a, b: holds(_ordinal(a), _ordinal(b))
 
 

@@ -23,7 +23,8 @@ def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
     program, layering = read_spec(*spec)
     row = manifest.newest(layout.root, layout.group)
     if row is None:
-        raise UsageError(f"group {layout.group} has no committed refresh", f"run `foreset refresh {layout.group}` first")
+        hint = f"run `foreset refresh {layout.group}` first"
+        raise UsageError(f"group {layout.group} has no committed refresh", hint)
     staged = {}
     for view in program.views:
         pin = row.views.get(view.name)

@@ -52,7 +52,7 @@ def _write_view(context: Context, view: View) -> ViewPin:
     columns = {column.name: str(column.type) for column in view.columns}
     same = previous is not None and dict(previous.columns) == columns
     stratum = context.mark(f"stratum-{context.layering.of(view.name).number}") or {}
-    told = {"strategy": stratum["strategy"], "reason": stratum["reason"], "columns": columns}
+    told: Facts = {"strategy": stratum["strategy"], "reason": stratum["reason"], "columns": columns}
     if previous is not None and same and not plus["rows"] and not minus["rows"]:
         written = Written(context.layout.resolve(previous.path), previous.version, previous.table_id, previous.token)
         return _pin(context, written, told, previous.rows, plus, minus)
@@ -72,17 +72,19 @@ def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts
     if signed.Threshold().passed(extent, plus["rows"], minus["rows"]):
 
         def rebase(txn: Txn) -> None:
-            frames = (_frame(context, side, view.columns) for side in (plus, minus))
-            signed.rebase(context.spark, path, previous.version, *frames, seq, txn)
+            came, went = _frame(context, plus, view.columns), _frame(context, minus, view.columns)
+            signed.rebase(context.spark, path, previous.version, came, went, seq, txn)
 
         return pins.write_once(run, path, previous.version, rebase, absolute=True)
-    if _few(context, plus, minus):
-        tables = (_arrow(side) for side in (plus, minus))
-        return pins.write_once(
-            run, path, previous.version, lambda txn: signed.append_arrow(path, *tables, seq, txn)
-        )
-    frames = (_frame(context, side, view.columns) for side in (plus, minus))
-    return pins.write_once(run, path, previous.version, lambda txn: signed.append(path, *frames, seq, txn))
+
+    def append(txn: Txn) -> None:
+        if _few(context, plus, minus):
+            signed.append_arrow(path, _arrow(plus), _arrow(minus), seq, txn)
+        else:
+            came, went = _frame(context, plus, view.columns), _frame(context, minus, view.columns)
+            signed.append(path, came, went, seq, txn)
+
+    return pins.write_once(run, path, previous.version, append)
 
 
 def _load(context: Context, view: View, path: str, plus: Facts) -> Callable[[Txn], None]:
@@ -104,8 +106,8 @@ def _write_states(context: Context) -> dict[str, StatePin]:
         for view in stratum.names:
             before = context.previous.state.get(view) if context.previous else None
             if view in facts["counted"]:
-                written = _write_counters(context, view, None if facts["forgotten"] else before, facts["counters"][view])
-                states[view] = written
+                onto = None if facts["forgotten"] else before
+                states[view] = _write_counters(context, view, onto, facts["counters"][view])
             elif facts["strategy"] == "skip" and before is not None:
                 states[view] = before
     return states
@@ -178,8 +180,7 @@ def _record(context: Context, number: int) -> Facts:
 
 
 def _pin(context: Context, written: Written, told: Facts, rows: int, plus: Facts, minus: Facts) -> ViewPin:
-    refs = {f"{side}_ref": facts["path"] and context.layout.relative(facts["path"])
-            for side, facts in (("plus", plus), ("minus", minus))}  # fmt: skip
+    plus_ref, minus_ref = (side["path"] and context.layout.relative(side["path"]) for side in (plus, minus))
     return ViewPin(
         path=context.layout.relative(written.path),
         table_id=written.table_id,
@@ -188,8 +189,9 @@ def _pin(context: Context, written: Written, told: Facts, rows: int, plus: Facts
         rows=rows,
         inserted=plus["rows"],
         deleted=minus["rows"],
+        plus_ref=plus_ref,
+        minus_ref=minus_ref,
         **told,
-        **refs,
     )
 
 

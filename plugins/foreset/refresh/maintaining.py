@@ -53,7 +53,7 @@ def maintain(context: Context, number: int) -> Facts:
     if choice.refused:
         raise Refused(f"{stratum.title} would have to be recomputed: {choice.reason}", "refresh with --mode auto")
     context.listen({"event": "stratum", "stratum": number, "views": stratum.names, "strategy": choice.strategy})
-    facts = _run(context, stratum, choice, situation) if choice.strategy != "skip" else _skipped(stratum)
+    facts = _run(context, stratum, choice) if choice.strategy != "skip" else _skipped(stratum)
     shown = {"strategy": choice.strategy, "reason": choice.reason, "seconds": watch.seconds, **facts}
     return context.finish(name, shown)
 
@@ -74,7 +74,8 @@ def view_facts(context: Context, view: str) -> Facts:
     """What the finished stratum of `view` staged for it."""
     facts = context.mark(f"stratum-{context.layering.of(view).number}")
     assert facts is not None, f"{view} is read before it is maintained"
-    return facts["views"][view]
+    found: Facts = facts["views"][view]
+    return found
 
 
 def _size(context: Context, name: str) -> Size:
@@ -103,7 +104,7 @@ def _skipped(stratum: Stratum) -> Facts:
             "counted": [], "rows_read": {}}  # fmt: skip
 
 
-def _run(context: Context, stratum: Stratum, choice: Choice, situation: Situation) -> Facts:
+def _run(context: Context, stratum: Stratum, choice: Choice) -> Facts:
     counted = keeps_counters(stratum)
     procedure = translate(stratum, choice.strategy, counted=counted)
     schemas = {name: tuple(c.type for c in columns) for name, columns in context.program.columns_of().items()}
@@ -153,7 +154,8 @@ def _put_source(context: Context, frames: Frames, name: str, *, new_only: bool, 
     if new_only:
         return
     found = differential(context, name)
-    assert found is not None and context.previous is not None, "a source that was taken whole is only read to build"
+    assert found is not None, "a source that was taken whole is only read to build"
+    assert context.previous is not None, "without an earlier refresh every source is taken whole"
     if facts["old_lost"]:
         gone = anti(new, F.broadcast(inside(found.plus, source.columns)))
         old = gone.unionAll(inside(found.minus, source.columns))
@@ -214,8 +216,8 @@ def _counters(context: Context, frames: Frames, stratum: Stratum, view: str) -> 
 def _stage_view(context: Context, frames: Frames, view: str) -> Facts:
     columns, number = context.view(view).columns, context.layering.of(view).number
     folder = ("strata", str(number), context.run.attempt_id, view)
-    parts = {side: frames.pieces(Ref(view, version)) for side, version in (("plus", Version.PLUS), ("minus", Version.MINUS))}
-    return {side: stage(context, pieces, columns, *folder, side) for side, pieces in parts.items()}
+    sides = (("plus", Version.PLUS), ("minus", Version.MINUS))
+    return {side: stage(context, frames.pieces(Ref(view, version)), columns, *folder, side) for side, version in sides}
 
 
 def _stage_counters(context: Context, engine: Engine, view: str) -> Facts:

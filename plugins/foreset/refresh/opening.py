@@ -9,7 +9,7 @@ from foreset.errors import EnvironmentFault
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering
 from foreset.plan.fingerprint import fingerprints
-from foreset.plan.frozen import RefreshPlan
+from foreset.plan.frozen import RefreshPlan, Request
 from foreset.refresh.context import Context, Listener, read_spec, understood
 from foreset.store import files
 from foreset.store.capture import RecordedPin, current_pin
@@ -28,28 +28,23 @@ def open_refresh(
     spark: SparkSession,
     layout: Layout,
     spec: tuple[str, str],
-    refresh_id: str,
-    *,
-    mode: str = "auto",
-    verify: str = "200",
-    note: str = "",
-    force: bool = False,
+    request: Request,
     listen: Listener = lambda _: None,
 ) -> Context | AlreadyCommitted:
-    """Begin, or begin again, the refresh `refresh_id`; `spec` is the text and its file name."""
+    """Begin, or begin again, a refresh; `spec` is the text and its file name."""
     text, file = spec
     program, layering = read_spec(text, file)
 
     def vector(last: ManifestRow | None) -> Mapping[str, SourcePin]:
         return {source.name: _pin(spark, layout, program, layering, source.name, last) for source in program.sources}
 
-    run = open_run(layout, refresh_id, vector, force=force)
+    run = open_run(layout, request.refresh_id, vector, force=request.force)
     if isinstance(run, AlreadyCommitted):
         return run
     previous = newest(layout.root, layout.group)
     marks = fingerprints(program, layering)
     rebuild = _rebuilt(program, marks, previous)
-    plan = RefreshPlan(layout.group, file, text, mode, verify, note, marks, rebuild)
+    plan = RefreshPlan(layout.group, file, text, request.mode, request.verify, request.note, marks, rebuild)
     files.write_once(join(run.directory, PLAN), plan.to_json())
     return resume(spark, run, listen)
 

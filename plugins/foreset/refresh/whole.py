@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from foreset.plan.frozen import Request
 from foreset.refresh.capturing import capture_all, nothing_moved
 from foreset.refresh.checking import verify
 from foreset.refresh.committing import commit
@@ -60,25 +61,19 @@ def refresh(
     spark: SparkSession,
     layout: Layout,
     spec: tuple[str, str],
-    *,
-    refresh_id: str = "",
-    mode: str = "auto",
-    verifying: str = "200",
-    note: str = "",
-    dry_run: bool = False,
-    force: bool = False,
+    request: Request,
     listen: Listener = lambda _: None,
 ) -> RefreshResult:
     """Run one refresh; with a `refresh_id` of an earlier attempt it goes on where that one stopped."""
     watch = Stopwatch()
-    name = refresh_id or new_refresh_id()
-    opened = open_refresh(spark, layout, spec, name, mode=mode, verify=verifying, note=note, force=force, listen=listen)
+    named = request if request.refresh_id else replace(request, refresh_id=new_refresh_id())
+    opened = open_refresh(spark, layout, spec, named, listen)
     if isinstance(opened, AlreadyCommitted):
         row = at(layout.root, layout.group, opened.seq)
         assert row is not None
         return result_of(row, "committed", watch.seconds)
     try:
-        return _through(opened, watch, dry_run=dry_run)
+        return _through(opened, watch, dry_run=request.dry_run)
     except BaseException:
         close_run(opened.run, "failed")
         raise

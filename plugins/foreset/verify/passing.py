@@ -45,7 +45,7 @@ def passage(rule: Rule, asked: Asked, schemas: Schemas) -> Passage:
     rest = [literal for literal in rule.body if not isinstance(literal, Atom)]
     stages: list[Stage] = []
     while atoms:
-        atom = max(atoms, key=lambda a: (len(known_positions(a, bound)) / max(len(a.args), 1)))
+        atom = max(atoms, key=lambda a: len(known_positions(a, bound)) / max(len(a.args), 1))
         atoms.remove(atom)
         stages.append(Stage(atom, known_positions(atom, bound)))
         bound |= {v.name for v in literal_variables(atom)}

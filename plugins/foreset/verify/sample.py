@@ -108,4 +108,3 @@ def _present(source: object, columns: tuple[Column, ...], rows: Sequence[Row]) -
     names = ", ".join(f"t.{quoted(column.name)}" for column in columns)
     query = f"SELECT {names} FROM t SEMI JOIN wanted k ON {on}"  # noqa: S608 - identifiers are quoted
     return set(to_rows(connection.sql(query).to_arrow_table(), columns))
-

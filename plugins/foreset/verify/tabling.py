@@ -211,8 +211,8 @@ class _Pass:
 
 def _key(atom: Atom, known: Asked, binding: Binding) -> Row | None:
     """The values at the known positions; None if a NULL stands there, which joins with nothing."""
-    args = (atom.args[position] for position in known)
-    values = tuple(arg.value if isinstance(arg, Const) else binding[arg.name] for arg in args if isinstance(arg, (Const, Var)))
+    args = (arg for position in known if isinstance(arg := atom.args[position], (Const, Var)))
+    values = tuple(arg.value if isinstance(arg, Const) else binding[arg.name] for arg in args)
     return None if None in values else values
 
 
