@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
+from foreset.analyse.binding import bound_by_atoms
 from foreset.ir.functions import fallible
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Test, literal_variables
 from foreset.ir.terms import Term, Var, variables
-
-
-def bound_by_atoms(body: Iterable[Literal]) -> frozenset[str]:
-    """The variables that positive atoms bind."""
-    return frozenset(v.name for literal in body if isinstance(literal, Atom) for v in literal_variables(literal))
 
 
 def classified(body: Sequence[Literal]) -> tuple[Literal, ...]:

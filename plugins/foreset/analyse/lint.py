@@ -1,0 +1,117 @@
+"""What a spec may say, and probably does not mean: warnings stop nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from foreset.analyse.binding import occurrences
+from foreset.analyse.bounds import contradiction
+from foreset.analyse.faults import warnings as faults
+from foreset.diagnostics import Diagnostic, Span
+from foreset.ir.program import Program, View
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, atoms
+from foreset.ir.terms import Call, Term, Var
+from foreset.ir.text import print_atom, print_literal
+
+_NOWHERE = Span("", 1, 1)
+
+
+# ---------------------------------------------------------------- rules as written
+def of_written(rule: Rule) -> Iterator[Diagnostic]:
+    """Variables that stand alone."""
+    found = list(occurrences(rule))
+    counts = Counter(var.name for var, _ in found)
+    for var, literal in found:
+        if counts[var.name] == 1 and not var.name.startswith("_") and literal is not rule.head:
+            span = var.span or rule.span or _NOWHERE
+            negated = isinstance(literal, Negation)
+            yield faults.existential_variable(var.name, span) if negated else faults.single_variable(var.name, span)
+
+
+# ---------------------------------------------------------------- rules in normal form
+def of_rule(rule: Rule) -> Iterator[Diagnostic]:
+    """Conditions that exclude each other, and literals that say nothing new."""
+    if reason := contradiction(rule):
+        yield faults.never_holds(rule.span or _NOWHERE, reason)
+    seen: list[Literal] = []
+    for literal in rule.body:
+        if literal in seen:
+            yield faults.repeated_literal(print_literal(literal), literal.span or rule.span or _NOWHERE)
+        seen.append(literal)
+    if rule.head in rule.body:
+        yield faults.derives_itself(rule.span or _NOWHERE, print_atom(rule.head))
+
+
+def of_views(views: tuple[View, ...]) -> Iterator[Diagnostic]:
+    """Rules that say the same, and views that stay empty."""
+    for view in views:
+        seen: dict[Rule, Rule] = {}
+        for rule in view.rules:
+            first = seen.setdefault(_renamed(rule), rule)
+            if first is not rule and first.span is not None:
+                yield faults.duplicate_rule(rule.span or _NOWHERE, first.span.line)
+    yield from _empty(views)
+
+
+def _empty(views: tuple[View, ...]) -> Iterator[Diagnostic]:
+    empty = {view.name for view in views}
+    settled = False
+    while not settled:
+        filled = {v.name for v in views if v.name in empty and any(_may_hold(rule, empty) for rule in v.rules)}
+        empty -= filled
+        settled = not filled
+    for view in views:
+        if view.name in empty:
+            reads = dict.fromkeys(
+                a.relation for r in view.rules for a, no in atoms(r) if not no and a.relation in empty
+            )
+            yield faults.always_empty(view.name, view.span or _NOWHERE, tuple(reads))
+
+
+def _may_hold(rule: Rule, empty: set[str]) -> bool:
+    return not any(atom.relation in empty and not negated for atom, negated in atoms(rule)) and not contradiction(rule)
+
+
+def _renamed(rule: Rule) -> Rule:
+    """The rule with its variables called by their order, so that equal rules are equal."""
+    names: dict[str, str] = {}
+    for var, _ in occurrences(rule):
+        names.setdefault(var.name, f"V{len(names)}")
+    body = tuple(_renamed_literal(literal, names) for literal in rule.body)
+    head = replace(rule.head, args=tuple(_renamed_term(arg, names) for arg in rule.head.args))
+    return Rule(head, body)
+
+
+def _renamed_literal(literal: Literal, names: Mapping[str, str]) -> Literal:
+    match literal:
+        case Atom(args=args):
+            return replace(literal, args=tuple(_renamed_term(arg, names) for arg in args))
+        case Negation(atom=atom):
+            return Negation(replace(atom, args=tuple(_renamed_term(arg, names) for arg in atom.args)))
+        case Comparison(op=op, left=left, right=right):
+            return Comparison(op, _renamed_term(left, names), _renamed_term(right, names))
+        case Test(call=call):
+            return replace(literal, call=_renamed_term(call, names))
+        case Let(var=var, term=term):
+            return Let(Var(names[var.name]), _renamed_term(term, names))
+
+
+def _renamed_term(term: Term, names: Mapping[str, str]) -> Term:
+    match term:
+        case Var(name=name):
+            return Var(names[name])
+        case Call(args=args):
+            return replace(term, args=tuple(_renamed_term(arg, names) for arg in args))
+        case _:
+            return term
+
+
+# ---------------------------------------------------------------- the program
+def of_program(program: Program) -> Iterator[Diagnostic]:
+    """Sources that no rule reads."""
+    read = {atom.relation for rule in program.rules for atom, _ in atoms(rule)}
+    for source in program.sources:
+        if source.name not in read:
+            yield faults.source_not_read(source.name, source.span or _NOWHERE)

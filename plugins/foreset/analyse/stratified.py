@@ -1,0 +1,86 @@
+"""No view may be made from its own negation, and declared strategies must suit their strata.
+
+Works on programs as written, so that a fault elsewhere hides nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+from foreset.analyse.faults import strata as faults
+from foreset.analyse.graph import components, dependencies, path
+from foreset.diagnostics import Diagnostic, Span
+from foreset.ir.program import View
+from foreset.ir.rules import Negation, Rule, atoms
+from foreset.ir.strata import Layering
+from foreset.ir.text import print_rule
+
+Graph = Mapping[str, tuple[str, ...]]
+_NOWHERE = Span("", 1, 1)
+_LINE = 110  # characters of a rule in a note
+
+
+def check(views: tuple[View, ...]) -> Iterator[Diagnostic]:
+    """Negation in recursion, and strategies that cannot be, as far as the graph tells."""
+    graph = dependencies(views)
+    by_name = {view.name: view for view in views}
+    for part in components(graph):
+        members = tuple(by_name[name] for name in part)
+        yield from _negations(members, graph)
+        yield from _mixed(members)
+        recursive = any(read in part for name in part for read in graph[name])
+        for view in members:
+            if view.strategy == "counting" and recursive:
+                yield faults.counting_is_recursive(_place(view), part)
+            if view.strategy == "insert" and (literal := _first_negation(view)):
+                yield faults.insert_is_not_monotone(_place(view), view.name, literal.atom.relation)
+
+
+def check_layering(layering: Layering) -> Iterator[Diagnostic]:
+    """What only normal form shows: supports need derivations that end."""
+    for stratum in layering.strata:
+        for view in stratum.views:
+            if view.strategy == "stdel" and stratum.cyclic:
+                yield faults.stdel_is_cyclic(_place(view), stratum.names)
+
+
+def _place(view: View) -> Span:
+    return view.strategy_span or view.span or _NOWHERE
+
+
+def _first_negation(view: View) -> Negation | None:
+    return next((one for rule in view.rules for one in rule.body if isinstance(one, Negation)), None)
+
+
+def _mixed(members: tuple[View, ...]) -> Iterator[Diagnostic]:
+    first = members[0]
+    for view in members[1:]:
+        if view.strategy != first.strategy:
+            yield faults.mixed_strategies(_place(view), view.name, view.strategy, first.name, first.strategy)
+
+
+def _negations(members: tuple[View, ...], graph: Graph) -> Iterator[Diagnostic]:
+    by_name = {view.name: view for view in members}
+    for view in members:
+        for rule in view.rules:
+            for literal in rule.body:
+                if isinstance(literal, Negation) and literal.atom.relation in by_name:
+                    read = literal.atom.relation
+                    way = path(graph, read, view.name, by_name.keys())
+                    cycle = (_step(rule, read, negated=True), *_steps(way, by_name))
+                    yield faults.negated_recursion(view.name, read, literal.span or rule.span or _NOWHERE, cycle)
+
+
+def _steps(way: tuple[str, ...], by_name: Mapping[str, View]) -> Iterator[str]:
+    for reader, read in pairwise(way):
+        rule = next(rule for rule in by_name[reader].rules if any(atom.relation == read for atom, _ in atoms(rule)))
+        negated = all(sign for atom, sign in atoms(rule) if atom.relation == read)
+        yield _step(rule, read, negated=negated)
+
+
+def _step(rule: Rule, read: str, *, negated: bool) -> str:
+    text = print_rule(rule)
+    text = text if len(text) <= _LINE else f"{text[: _LINE - 3]}..."
+    line = f", line {rule.span.line}" if rule.span else ""
+    return f"`{rule.head.relation}` reads `{'not ' if negated else ''}{read}`{line}: {text}"
