@@ -15,13 +15,14 @@ from pyspark.sql import functions as F
 from foreset.engine import casts
 from foreset.engine.failing import fail_unless, null_or
 from foreset.engine.types import spark_type
-from foreset.ir.types import BIGINT, DOUBLE, INT, Type
+from foreset.ir.types import BIGINT, DOUBLE, INT, STRING, Type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
 Columns = Sequence["Column"]
 Kinds = tuple[Type, ...]
+SIGNED_DIGITS = 34  # of a decimal, within which Spark's own minus is exact
 Compiler = Callable[[Columns, Kinds, Type], "Column"]
 
 
@@ -52,13 +53,33 @@ def _operand(arg: Column, kind: Type, result: Type) -> Column:
     return arg if result.name == "decimal" or kind == result else arg.cast(spark_type(result))
 
 
-def _negate(args: Columns, _kinds: Kinds, _result: Type) -> Column:
-    return -args[0]
+def _negate(args: Columns, kinds: Kinds, _result: Type) -> Column:
+    return _minus(args[0], kinds[0])
 
 
-def _sign(args: Columns, _kinds: Kinds, _result: Type) -> Column:
-    value = args[0]
-    return null_or(value, F.when(value > 0, F.lit(1)).when(value < 0, F.lit(-1)).otherwise(F.lit(0)))
+def _abs(args: Columns, kinds: Kinds, _result: Type) -> Column:
+    if kinds[0].precision <= SIGNED_DIGITS:
+        return F.abs(args[0])
+    return F.when(args[0] < _zero(kinds[0]), _minus(args[0], kinds[0])).otherwise(args[0])
+
+
+def _minus(value: Column, kind: Type) -> Column:
+    """Spark rounds a longer decimal when it turns the sign, so that is done in its text."""
+    if kind.precision <= SIGNED_DIGITS:
+        return -value
+    text = value.cast(spark_type(STRING))
+    turned = F.when(value < _zero(kind), F.substr(text, F.lit(2))).otherwise(F.concat(F.lit("-"), text))
+    return turned.cast(spark_type(kind))
+
+
+def _zero(kind: Type) -> Column:
+    """Zero in the value's own type: beside an int, Spark would round the value."""
+    return F.lit(0).cast(spark_type(kind))
+
+
+def _sign(args: Columns, kinds: Kinds, _result: Type) -> Column:
+    value, zero = args[0], _zero(kinds[0])
+    return null_or(value, F.when(value > zero, F.lit(1)).when(value < zero, F.lit(-1)).otherwise(F.lit(0)))
 
 
 def _round(args: Columns, kinds: Kinds, result: Type) -> Column:
@@ -112,6 +133,11 @@ def _substr(text: Column, start: Column, length: Column | None = None) -> Column
     return F.substr(text, start) if length is None else F.substr(text, start, length)
 
 
+def _split_part(text: Column, by: Column, number: Column) -> Column:
+    """Spark looks for part -2^31 outside of its array."""
+    return F.split_part(text, by, F.when(number == -(2**31), F.lit(1 - 2**31)).otherwise(number))
+
+
 def _date_bound(text: str) -> Column:
     return F.to_date(F.lit(text))
 
@@ -140,7 +166,7 @@ COMPILERS: dict[str, Compiler] = {
     "%": _arithmetic(lambda a, b: a % b),
     "neg": _negate,
     "div": _div,
-    "abs": _plain(F.abs),
+    "abs": _abs,
     "sign": _sign,
     "round": _round,
     "floor": _whole(F.floor),
@@ -160,7 +186,7 @@ COMPILERS: dict[str, Compiler] = {
     "ltrim": _plain(F.ltrim),
     "rtrim": _plain(F.rtrim),
     "replace": _plain(F.replace),
-    "split_part": _ints(F.split_part),
+    "split_part": _ints(_split_part),
     "lpad": _ints(F.lpad),
     "rpad": _ints(F.rpad),
     "starts_with": _plain(F.startswith),

@@ -40,7 +40,9 @@ def as_scaled(value: Decimal | int, kind: Type) -> Decimal | None:
         scaled = Decimal(value).quantize(Decimal(1).scaleb(-kind.scale), context=DECIMALS)
     except InvalidOperation:
         return None
-    return scaled if len(scaled.as_tuple().digits) <= kind.precision or not scaled else None
+    if not scaled:
+        return scaled.copy_abs()  # there is one zero
+    return scaled if len(scaled.as_tuple().digits) <= kind.precision else None
 
 
 def canonical(value: Value, kind: Type) -> Value:
@@ -78,7 +80,7 @@ def coerce(value: object, kind: Type) -> Value:
     return canonical(taken, kind)
 
 
-def _coerced(value: object, kind: Type) -> Value:  # noqa: PLR0911 - one return per type reads best
+def _coerced(value: object, kind: Type) -> Value:
     match kind.name:
         case "boolean":
             return value if isinstance(value, bool) else None
@@ -145,4 +147,4 @@ def _value_key(value: Value) -> tuple[object, ...]:
     if isinstance(value, float) and math.isnan(value):
         return (2, 1, 0)
     rank = _RANK[type(value)]
-    return (rank, 0, value) if rank == 2 else (rank, value)  # noqa: PLR2004 - numbers leave room for NaN
+    return (rank, 0, value) if rank == 2 else (rank, value)

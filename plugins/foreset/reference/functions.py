@@ -42,14 +42,6 @@ def _typed(function: Callable[..., Value]) -> Implementation:
     return lambda args, result: function(*args, result)
 
 
-def _lower(text: str) -> str:
-    return text.lower()
-
-
-def _upper(text: str) -> str:
-    return text.upper()
-
-
 def _order(value: Any) -> tuple[bool, Any]:  # noqa: ANN401 - any value but an array
     """NaN is the greatest number."""
     odd = isinstance(value, float) and math.isnan(value)
@@ -87,8 +79,8 @@ IMPLEMENTATIONS: dict[str, Implementation] = {
     "greatest": _extreme(max),
     "coalesce": _coalesce,
     "is_null": _values(lambda value: value is None),
-    "lower": _values(_lower),
-    "upper": _values(_upper),
+    "lower": _values(texts.lower),
+    "upper": _values(texts.upper),
     "length": _values(len),
     "concat": _values(lambda *parts: "".join(parts)),
     "substr": _values(texts.substr),

@@ -99,12 +99,12 @@ def whole_division(a: int, b: int) -> int:
 
 def negate(value: Any, result: Type) -> Value:  # noqa: ANN401 - any number
     """`-X`."""
-    return _unsigned(-value, result)
+    return _unsigned(value.copy_negate() if isinstance(value, Decimal) else -value, result)
 
 
 def absolute(value: Any, result: Type) -> Value:  # noqa: ANN401 - any number
     """`abs(X)`."""
-    return _unsigned(abs(value), result)
+    return _unsigned(value.copy_abs() if isinstance(value, Decimal) else abs(value), result)
 
 
 def _unsigned(value: Any, result: Type) -> Value:  # noqa: ANN401 - any number

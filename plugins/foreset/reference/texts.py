@@ -4,11 +4,28 @@ from __future__ import annotations
 
 from foreset.reference.failure import Failure
 
+TO_THE_END = 2**31 - 1
+# Capitals and small letters that came with Unicode 16: Spark knows them, Python before 3.14 does not.
+_NEW_CAPITALS = {0x19B: 0xA7DC, 0x264: 0xA7CB, 0x1C8A: 0x1C89, 0xA7CD: 0xA7CC, 0xA7DB: 0xA7DA} | {
+    0x10D70 + i: 0x10D50 + i for i in range(22)
+}
+_NEW_SMALL = {capital: small for small, capital in _NEW_CAPITALS.items()}
 
-def substr(text: str, start: int, length: int | None = None) -> str:
+
+def lower(text: str) -> str:
+    """In small letters, by Unicode's rules for whole texts."""
+    return text.translate(_NEW_SMALL).lower() if not text.isascii() else text.lower()
+
+
+def upper(text: str) -> str:
+    """In capitals, by Unicode's rules for whole texts."""
+    return text.translate(_NEW_CAPITALS).upper() if not text.isascii() else text.upper()
+
+
+def substr(text: str, start: int, length: int = TO_THE_END) -> str:
     """From 1; a negative start counts from the end, and may lie before the text."""
     begin = start - 1 if start > 0 else len(text) + start if start < 0 else 0
-    end = len(text) if length is None else begin + length
+    end = begin + length
     return text[max(begin, 0) : max(end, 0)]
 
 
