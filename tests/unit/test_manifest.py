@@ -60,7 +60,7 @@ def test_seqs_follow_each_other_and_the_newest_is_found_behind_a_checkpoint(layo
     assert any("checkpoint" in f.path for f in files.list_files(layout.manifest))
     newest = manifest.newest(layout.root, layout.group)
     assert newest is not None
-    assert newest.seq == 30
+    assert newest.seq == 25
     found = manifest.find_refresh(layout.root, layout.group, "r7")
     assert found is not None
     assert found.seq == 7
@@ -167,6 +167,12 @@ def test_reading_the_manifest_starts_no_spark() -> None:
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
                          env={**os.environ, "PYTHONPATH": "plugins"})  # fmt: skip
     assert out.stdout.strip() == "False"
+
+
+def test_an_id_that_is_no_name_is_refused_before_an_epoch_is_opened(layout: Layout) -> None:
+    with pytest.raises(UsageError, match="cannot be the id of a refresh"):
+        epochs.open_run(layout, "../r1", lambda _: {})
+    assert manifest.read(layout) is None
 
 
 def test_run_json_is_readable_by_people(layout: Layout) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import math
-import os
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 from foreset.errors import EnvironmentFault, Fenced, UsageError
 from foreset.store import (
     arrow,
+    audit,
     delta,
     differentials,
     epochs,
@@ -142,7 +142,7 @@ def test_a_zombie_cannot_stage_after_its_successor(layout: Layout) -> None:
     zombie = epochs.open_run(layout, "r2", lambda _: {}, force=True)
     refresh(layout, "r3", {"a": ([("y", 2.0)], [])})
     with pytest.raises(Fenced, match="refresh r2 .* is fenced"):
-        pins.write_once(zombie, layout.view("a"), 1, lambda txn: pytest.fail("it must not write"))
+        pins.write_once(zombie, layout.view("a"), 1, lambda _: pytest.fail("it must not write"))
     with open_snapshot(layout.root, "reach") as snapshot:
         assert content(snapshot.arrow("a")) == [("x", 1.0), ("y", 2.0)]
 
@@ -265,7 +265,7 @@ def test_an_export_follows_the_seqs_by_exact_commits(layout: Layout) -> None:
 
 def test_a_copied_warehouse_can_be_read(layout: Layout, tmp_path: Path) -> None:
     history(layout, 2)
-    os.rename(layout.root, tmp_path / "moved")
+    Path(layout.root).rename(tmp_path / "moved")
     assert content(open_snapshot(str(tmp_path / "moved"), "reach").arrow("a")) == [("x2", 1.0)]
 
 
@@ -290,3 +290,21 @@ def test_a_reference_cannot_lead_out_of_the_warehouse(layout: Layout, reference:
 def test_names_that_are_no_names_are_refused(layout: Layout, name: str) -> None:
     with pytest.raises(ValueError, match="cannot be the name"):
         layout.view(name)
+
+
+def test_an_audit_finds_what_was_lost_or_replaced(layout: Layout) -> None:
+    history(layout, 3)
+    assert audit.faults(layout) == []
+    path = Path(layout.view("a"))
+    part = next(path.rglob("*.parquet"))
+    whole = part.read_bytes()
+    part.write_bytes(whole[:-1])
+    assert any("bytes instead of" in fault for fault in audit.faults(layout))
+    part.unlink()
+    assert any("is missing" in fault for fault in audit.faults(layout))
+    part.write_bytes(whole)
+    entry = path / "_delta_log" / f"{3:020d}.json"
+    entry.write_text(entry.read_text().replace('token\\": \\"', 'token\\": \\"x'))
+    assert any("not the one that was committed" in fault for fault in audit.faults(layout))
+    entry.unlink()
+    assert any("cannot be opened" in fault for fault in audit.faults(layout))

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from foreset.store.files import sync_file
-from foreset.store.layout import join
+from foreset.store.files import read_commit, sync_file
+from foreset.store.layout import join, normal_root
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,7 +63,7 @@ def new_token() -> str:
 
 
 def read_mark(commit: Mapping[str, Any]) -> Mark | None:
-    """The mark of a commit from `history`, None for commits of strangers."""
+    """The mark of a commit, None for commits of strangers."""
     try:
         return Mark(**json.loads(commit[MARK])["foreset"])
     except (KeyError, TypeError, ValueError):
@@ -197,16 +197,22 @@ def restore_exactly(table: DeltaTable, to: int, mark: Mark) -> int:
 
 def commit_file(table_uri: str, version: int) -> str:
     """The log entry of a version."""
-    from foreset.store.layout import normal_root
-
     return join(normal_root(table_uri), "_delta_log", f"{version:020d}.json")
 
 
 def commits_after(table: DeltaTable, version: int) -> Iterator[dict[str, Any]]:
     """The commits after `version` up to that of `table`, oldest first."""
-    count = table.version() - version
-    recent = table.history(count) if count > 0 else []
-    return (commit for commit in reversed(recent) if commit["version"] > version)
+    path = normal_root(table.table_uri)
+    return (read_commit(path, n) or {"version": n} for n in range(version + 1, table.version() + 1))
+
+
+def commits_before(table: DeltaTable) -> Iterator[dict[str, Any]]:
+    """The commits of `table`, newest first, as far as its log goes back."""
+    path = normal_root(table.table_uri)
+    for version in range(table.version(), -1, -1):
+        if (commit := read_commit(path, version)) is None:
+            return
+        yield commit
 
 
 def as_table_commit(commit: Mapping[str, Any]) -> TableCommit:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from foreset.errors import Fenced
+from foreset.errors import Fenced, UsageError
 from foreset.store import delta, files, manifest
 from foreset.store.layout import Layout, join
 from foreset.store.protocol import Allocate, AlreadyCommitted, Busy, Holder, Refused, decide_open
@@ -64,6 +64,12 @@ def open_run(
     Raises `Fenced` while another refresh is at work; `force` takes over regardless.
     """
     attempt = attempt_id or uuid.uuid4().hex
+    try:
+        layout.run(refresh_id)
+    except ValueError as error:  # before anything is opened
+        raise UsageError(
+            f"{refresh_id!r} cannot be the id of a refresh", hint="letters, digits and _.~+:- only"
+        ) from error
     mark = delta.Mark("open", layout.group, 0, refresh_id, attempt, note=f"{time.time():.0f}")
     epoch = allocate(layout, mark, patience=patience, force=force)
     if isinstance(epoch, AlreadyCommitted):

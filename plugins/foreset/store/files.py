@@ -8,6 +8,7 @@ publishes with the store's own conditional write.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import tempfile
 import time
@@ -78,6 +79,18 @@ def read_text(path: str) -> str | None:
             return bytes(stream.read()).decode()
     except FileNotFoundError:
         return None
+
+
+def read_commit(table: str, version: int) -> dict[str, Any] | None:
+    """The `commitInfo` of one version of a Delta table; None when it has no such log entry.
+
+    Read from the entry itself: deltalake's `history` of a table that is not at its newest version
+    numbers the newest commits as if they ended at the loaded one (seen with 1.6.6).
+    """
+    text = read_text(join(table, "_delta_log", f"{version:020d}.json"))
+    actions = (json.loads(line) for line in (text or "").splitlines() if line.strip())
+    info: dict[str, Any] = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
+    return None if text is None else {**info, "version": version}
 
 
 def list_files(folder: str) -> list[StoredFile]:
@@ -193,10 +206,4 @@ def _read_once_remote(path: str) -> str | None:
 
 
 def _guard(path: str) -> dict[str, Any] | None:
-    from deltalake import DeltaTable
-    from deltalake.exceptions import TableNotFoundError
-
-    try:
-        return DeltaTable(path + GUARD, version=0).history(1)[0]
-    except TableNotFoundError:
-        return None
+    return read_commit(path + GUARD, 0)

@@ -135,16 +135,10 @@ def raise_number(snapshot: Snapshot, app: str, value: int, mark: delta.Mark) -> 
 def epoch_mark(layout: Layout, epoch: int) -> delta.Mark | None:
     """Who opened `epoch`, from the commit that did."""
     table = delta.open_table(layout.manifest)
-    limit = 16
-    while table is not None:
-        commits = table.history(limit)
-        for entry in commits:
-            mark = delta.read_mark(entry)
-            if mark is not None and mark.kind == "open" and mark.epoch == epoch:
-                return mark
-        if len(commits) < limit:
-            break
-        limit *= 8
+    for entry in delta.commits_before(table) if table else ():
+        mark = delta.read_mark(entry)
+        if mark is not None and mark.kind == "open" and mark.epoch <= epoch:
+            return mark if mark.epoch == epoch else None
     return None
 
 

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, assert_never
 
 from foreset.errors import EnvironmentFault
 from foreset.store import delta, manifest
+from foreset.store.files import read_commit
 from foreset.store.protocol import (
     TRIES_PER_EPOCH,
     Refused,
@@ -137,7 +139,7 @@ def app(run: Run, path: str) -> str:
 
 def version_of(path: str, token: str) -> int | None:
     """The version whose commit carries `token`; None when the table skipped the write."""
-    for commit in _opened(path).history(RECENT):
+    for commit in islice(delta.commits_before(_opened(path)), RECENT):
         mark = delta.read_mark(commit)
         if mark is not None and mark.token == token:
             return int(commit["version"])
@@ -172,7 +174,7 @@ def _lost_race(path: str, expected: int, error: Exception) -> bool:
 def _identified(path: str, version: int) -> Written:
     table = delta.open_table(path, version)
     assert table is not None
-    mark = delta.read_mark(table.history(1)[0])
+    mark = delta.read_mark(read_commit(path, version) or {})
     return Written(path, version, str(table.metadata().id), mark.token if mark else "")
 
 
