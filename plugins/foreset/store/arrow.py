@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from foreset.errors import EnvironmentFault
 from foreset.store import delta
+from foreset.store.delta import SEQ, SIGN
 from foreset.store.files import filesystem, list_files
 from foreset.store.layout import Layout
-from foreset.store.signed import SEQ, SIGN
 
 if TYPE_CHECKING:
     import pyarrow as pa

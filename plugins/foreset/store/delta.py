@@ -31,6 +31,7 @@ KEEP_ALL = {
     "delta.enableChangeDataFeed": "false",
     "delta.enableDeletionVectors": "false",
 }
+SIGN, SEQ = "_sign", "_seq"  # hidden columns of a view: +1 came, -1 went, and in which refresh
 MARK = "userMetadata"  # Spark writes its commit note under this name; our deltalake commits do the same
 
 

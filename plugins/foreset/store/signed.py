@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 from foreset.store import delta, pins
 from foreset.store.canonical import canonical, quoted, same_row
+from foreset.store.delta import SEQ, SIGN
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-SIGN, SEQ = "_sign", "_seq"
 HIDDEN = {SIGN: "tinyint", SEQ: "bigint"}
 BROADCAST_ROWS = 500_000  # more - rows than these are joined as Spark sees fit
 
