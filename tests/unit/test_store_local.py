@@ -29,7 +29,7 @@ from foreset.store import (
     signed,
 )
 from foreset.store.layout import Layout
-from foreset.store.manifest import Committed, ManifestRow, ViewPin
+from foreset.store.manifest import Committed, ManifestRow, SourcePin, ViewPin
 from foreset.store.snapshots import open_snapshot
 
 COLUMNS = {"src": "string", "weight": "double"}
@@ -222,6 +222,18 @@ def test_gc_deletes_files_that_only_dropped_versions_used(layout: Layout) -> Non
     after = {file.path for file in files.list_files(path) if file.path.endswith(".parquet")}
     assert (len(before), len(after)) == (6, 1)
     assert content(open_snapshot(layout.root, "reach").arrow("a")) == [("x3", 1.0)]
+
+
+def test_gc_keeps_what_another_group_has_yet_to_take_in(layout: Layout) -> None:
+    history(layout, 5)
+    reader = Layout(layout.root, "reader")
+    run = epochs.open_run(reader, "q1", lambda _: {})
+    taken = {"x": SourcePin("reach.a", "reach.a", None, 3), "y": SourcePin("sales/reach.a", "id", None, 1)}
+    manifest.commit(reader, ManifestRow(1, "q1", run.attempt_id, run.epoch, 0, sources=taken))
+    assert gc.readers(layout) == {"reader": 3}
+    assert gc.collect(layout, gc.Policy(last=1)).floor == 3
+    assert content(differentials.read(layout, "a", 4)[0]) == [("x4", 1.0)]
+    assert gc.collect(layout, gc.Policy(last=1, without=frozenset(["reader"]))).floor == 5
 
 
 def test_gc_waits_for_a_refresh_at_work(layout: Layout) -> None:

@@ -12,15 +12,15 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from foreset.errors import Fenced
 from foreset.store import delta, epochs, files, leases, manifest
-from foreset.store.layout import Layout, join
+from foreset.store.layout import PRIVATE, Layout, join
 from foreset.store.protocol import AlreadyCommitted, kept, new_floor
-from foreset.store.rows import ManifestRow, StatePin, ViewPin
+from foreset.store.rows import ManifestRow, SourcePin, StatePin, ViewPin
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -59,7 +59,7 @@ class Policy:
 
     last: int = 10  # seqs
     failed_runs_days: float = 7.0  # directories of runs that never committed: people look into them
-    also: frozenset[int] = field(default_factory=frozenset)  # seqs that other groups read
+    without: frozenset[str] = frozenset()  # groups whose reading of our views does not count: they will never run again
 
 
 def collect(layout: Layout, policy: Policy | None = None, *, dry_run: bool = False) -> Collected:
@@ -93,7 +93,7 @@ def _raise_floor(layout: Layout, policy: Policy, epoch: int) -> int:
         now = snapshot.reading
         if now.epoch != epoch:
             raise Fenced(f"gc of group {layout.group} stops: epoch {now.epoch} was opened after its own, {epoch}")
-        floor = new_floor(now.seq, policy.last, now.floor)
+        floor = _floor(layout, policy, now.seq, now.floor)
         if floor == now.floor:
             return floor
         mark = delta.Mark("floor", layout.group, epoch, note=str(floor))
@@ -103,6 +103,28 @@ def _raise_floor(layout: Layout, policy: Policy, epoch: int) -> int:
             continue
         return floor
     raise AssertionError("readings end by raising")
+
+
+def readers(layout: Layout) -> dict[str, int]:
+    """The groups that read views of this one, with the seq up to which they have taken them in."""
+    found = {}
+    for group in files.list_folders(join(layout.root, PRIVATE)):
+        row = manifest.newest(layout.root, group) if group != layout.group else None
+        seqs = [pin.to_version for pin in row.sources.values() if _is_ours(layout, pin)] if row else []
+        if seqs:
+            found[group] = min(seqs)
+    return found
+
+
+def _is_ours(layout: Layout, pin: SourcePin) -> bool:
+    """`view: group.view` of a spec; paths of tables have slashes or no dot, and begin with no group of ours."""
+    return pin.table.partition(".")[0] == layout.group and "/" not in pin.table and pin.table.count(".") == 1
+
+
+def _floor(layout: Layout, policy: Policy, newest: int, standing: int) -> int:
+    """What other groups have yet to take in stays, together with the seq from which they go on."""
+    holding = [seq for group, seq in readers(layout).items() if group not in policy.without]
+    return max(standing, min([new_floor(newest, policy.last, standing), *holding]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +147,8 @@ def _list(layout: Layout) -> _Listed:
 def _planned(layout: Layout, policy: Policy, listed: _Listed, held: tuple[int, int] | None = None) -> Collected:
     """What goes, given our epoch and the floor in force; without them (a dry run) under the floor that would be."""
     rows = manifest.history(layout.root, layout.group)
-    bound = held[1] if held else new_floor(rows[-1].seq, policy.last, leases.floor(layout))
-    seqs = kept((row.seq for row in rows), bound, leases.leased(layout) | policy.also)
+    bound = held[1] if held else _floor(layout, policy, rows[-1].seq, leases.floor(layout))
+    seqs = kept((row.seq for row in rows), bound, leases.leased(layout))
     needed = [row for row in rows if row.seq in seqs]
     if held:
         manifest.check_fence(layout, held[0])  # after the listing: see above

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.~+:-]*")
-_PRIVATE = "_foreset"
+PRIVATE = "_foreset"
 
 
 def is_local(path: str) -> bool:
@@ -63,12 +63,12 @@ class Layout:
     @property
     def manifest(self) -> str:
         """The Delta table whose rows are the committed refreshes."""
-        return join(self.root, _PRIVATE, self.group, "manifest")
+        return join(self.root, PRIVATE, self.group, "manifest")
 
     @property
     def runs(self) -> str:
         """The folder above the run directories."""
-        return join(self.root, _PRIVATE, self.group, "runs")
+        return join(self.root, PRIVATE, self.group, "runs")
 
     def run(self, run_id: str) -> str:
         """The directory of one run: plan, staged differentials, events, report."""
@@ -77,12 +77,12 @@ class Layout:
     @property
     def epochs(self) -> str:
         """The folder of what runs say of themselves: which directory, alive, closed."""
-        return join(self.root, _PRIVATE, self.group, "epochs")
+        return join(self.root, PRIVATE, self.group, "epochs")
 
     @property
     def leases(self) -> str:
         """The folder of readers' leases."""
-        return join(self.root, _PRIVATE, self.group, "leases")
+        return join(self.root, PRIVATE, self.group, "leases")
 
     def relative(self, path: str) -> str:
         """`path` as a manifest keeps it."""
