@@ -23,8 +23,8 @@ def body(view: int, rule: int) -> str:
     one, other = f"src{(view + rule) % SOURCES}", f"src{(view + rule + 1) % SOURCES}"
     return (
         f"{one}(X, Y, N)",
-        f"{other}(X, Y, N), {read}(Y, Z, M), N > M",
-        f"v{view}(X, Y, N), {read}(Y, X, N)",
+        f"{other}(X, Y, N), {read}(Y, _, M), N > M",
+        f"v{view}(Y, X, N), {read}(Y, X, N)",
         f"{read}(X, Y, M), not {one}(X, Y, _), N = M + 1 - 1",
         f"{read}(a=X, b=Y, n=N), X != 'k{rule}'",
     )[rule % 5]

@@ -54,7 +54,7 @@ def test_the_console_blocks_are_what_happens(bash) -> None:
     outputs = iter(bash([command for block in blocks for command in commands_of(block)]))
     shown = iter(["".join(f"$ {command}\n{next(outputs)}" for command in commands_of(block)) for block in blocks])
     actual = BLOCK.sub(lambda _: next(shown), text)
-    if os.environ.get("REWRITE"):
+    if os.environ.get("REWRITE") and SECONDS.sub("", actual) != SECONDS.sub("", text):
         README.write_text(actual, encoding="utf-8")
         return
     assert SECONDS.sub("(s)", actual) == SECONDS.sub("(s)", text)
