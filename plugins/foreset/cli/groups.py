@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
+from foreset.analyse.across import check_groups
 from foreset.diagnostics import Diagnostic, Severity
 from foreset.errors import SpecError, UsageError
 from foreset.ir.program import Program
@@ -45,7 +46,7 @@ def groups(specs: Path, targets: Sequence[str] = ()) -> tuple[Group, ...]:
     by_file = [target for target in targets if _is_file(target)]
     by_name = [target for target in targets if target not in by_file]
     loaded = [load_file(file) for target in by_file for file in _files(Path(target))]
-    found = [] if targets and not by_name else [_group(one) for one in _folder(specs)]
+    found = [] if targets and not by_name else _together([_group(one) for one in _folder(specs)])
     if by_name:
         found = [_named(name, found, specs) for name in by_name]
     return (*found, *(_group(one) for one in loaded))
@@ -54,7 +55,7 @@ def groups(specs: Path, targets: Sequence[str] = ()) -> tuple[Group, ...]:
 def ready(specs: Path, name: str) -> Ready:
     """The group of that name; a refused spec or an unknown name is an error."""
     (group,) = groups(specs, (name,))
-    if group.program is None or group.layering is None:
+    if group.errors or group.program is None or group.layering is None:
         raise SpecError(group.diagnostics)
     return Ready(group.program, group.layering)
 
@@ -63,6 +64,15 @@ def did_you_mean(wanted: str, known: Iterable[str], otherwise: str = "") -> str:
     """A hint that names the closest of the known names."""
     close = get_close_matches(wanted, tuple(known), n=1)
     return f"did you mean `{close[0]}`?" if close else otherwise
+
+
+def _together(found: Sequence[Group]) -> list[Group]:
+    """The groups, each with the faults of what it reads of others."""
+    across: dict[str, list[Diagnostic]] = {}
+    programs = [group.program for group in found if group.program is not None]
+    for fault in check_groups(programs, {group.name for group in found}):
+        across.setdefault(fault.file, []).append(fault)
+    return [replace(group, diagnostics=(*group.diagnostics, *across.get(group.file, ()))) for group in found]
 
 
 def _is_file(target: str) -> bool:
