@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from random import Random
 
 from tests.refresh_cases import Night
@@ -16,6 +17,7 @@ from foreset.reference.replica import Delta
 Domain = Callable[[Type], Value]
 Columns = Sequence[Column]
 SHAPES = ("random", "chain", "cycle", "clique", "star", "two cycles", "empty", "tree")
+MODES = ("free", "insert", "delete", "each its way")  # the last lets `insert` meet deletions under negation
 KINDS = ("mixed", "insert", "delete", "one", "swap", "wipe", "refill", "nothing")
 
 
@@ -27,7 +29,8 @@ def nights_of(
     current = {name: frozenset(maker.shaped(columns)) for name, columns in sources.items()}
     nights: list[Night] = [{name: Delta(rows) for name, rows in current.items()}]
     for _ in range(batches):
-        night = {name: maker.change(current[name], columns) for name, columns in sources.items()}
+        mode = rng.choices(MODES, (58, 14, 8, 20))[0]
+        night = {name: maker.change(current[name], columns, maker.kind(mode)) for name, columns in sources.items()}
         current = {name: (current[name] - night[name].minus) | night[name].plus for name in sources}
         nights.append(night)
     return tuple(nights)
@@ -64,10 +67,20 @@ class _Nights:
         while self.rng.random() < 0.3:
             yield self.row(columns)
 
-    def change(self, rows: frozenset[Row], columns: Columns) -> Delta:
+    def kind(self, mode: str) -> str:
+        """What happens to one source in a night of this mode."""
+        match mode:
+            case "free":
+                return self.rng.choices(KINDS, (50, 16, 14, 6, 6, 2, 4, 2))[0]
+            case "each its way":
+                return self.rng.choice(("insert", "delete"))
+            case _:
+                return mode
+
+    def change(self, rows: frozenset[Row], columns: Columns, kind: str) -> Delta:
         """Rows that come and go in one night."""
-        kind = self.rng.choices(KINDS, (50, 16, 14, 6, 6, 2, 4, 2))[0]
         old = sorted(rows, key=sort_key)
+        kind = "insert" if kind == "delete" and not old else kind
         if kind == "nothing":
             return Delta()
         if kind == "wipe":
@@ -81,7 +94,8 @@ class _Nights:
         if kind == "swap":  # the other way round
             return self.net(rows, (row[::-1] for row in gone if _reversible(columns)), gone)
         wanted = {"mixed": some, "insert": some, "one": 1}.get(kind, 0)
-        return self.net(rows, (self.row(columns) for _ in range(wanted)), gone)
+        tried = (self.row(columns) for _ in range(4 * wanted))
+        return self.net(rows, islice((row for row in tried if row not in rows), wanted), gone)
 
     @staticmethod
     def net(rows: frozenset[Row], come: Iterator[Row], go: Sequence[Row]) -> Delta:

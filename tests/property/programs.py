@@ -139,8 +139,9 @@ class _Maker(RuleMaker):
             lambda: _rule(p, "YX", (p, "XY")),
             lambda: _rule(p, "XX", (p, "XY"), (p, "YX")),
             lambda: _rule(p, "XY", (p, "XZ"), (p, "XY"), (e, "ZY")),
+            lambda: _rule(p, "XY", (p, "XZ"), (p, "ZW"), (p, "WY")),
         ]
-        chosen = self.rng.choices(forms, (5, 3, 4, 2, 1, 1, 1), k=self.rng.choices((1, 2), (75, 25))[0])
+        chosen = self.rng.choices(forms, (5, 3, 6, 2, 1, 1, 1, 1), k=self.rng.choices((1, 2), (75, 25))[0])
         rules.extend(self.decorated(form(), me, edge) for form in chosen)
         return _view(me, rules)
 
@@ -173,7 +174,7 @@ class _Maker(RuleMaker):
     def decorated(self, rule: Rule, me: Relation, edge: Relation) -> Rule:
         """`rule`, now and then with a condition."""
         body = Body(list(rule.body), _types(rule, {me.name: me, edge.name: edge}))
-        if self.rng.random() < 0.3:
+        if self.rng.random() < 0.4:
             self.negate(body, self.lower, headed=True)
         if self.rng.random() < 0.15:
             self.compare(body)

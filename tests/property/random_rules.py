@@ -154,7 +154,10 @@ class RuleMaker:
             self.compute(body)
         if must_negate:
             self.negate(body, [r for r in self.lower if r.recursive] or self.lower)
-        while self.rng.random() < 0.18:
+        if self.rng.random() < 0.07:  # two that flip at once
+            self.negate(body, self.lower[:2])
+            self.negate(body, self.lower[:2])
+        while self.rng.random() < 0.16:
             self.negate(body, self.lower)
         while self.rng.random() < 0.13:
             self.compare(body)
@@ -189,6 +192,9 @@ class RuleMaker:
                 continue
             else:
                 name = body.fresh()
+            if name in bound and bound[name].is_integral and kind.is_integral and self.rng.random() < 0.06:
+                args.append(Call(self.rng.choice("+-"), (Var(name), Const(1, INT))))
+                continue
             body.bind(name, kind)
             args.append(Var(name))
         body.literals.append(self.named(Atom(relation.name, tuple(args)), relation))
@@ -216,6 +222,9 @@ class RuleMaker:
             dice = self.rng.random()
             if same and dice < 0.65:
                 name = self.rng.choice(same)
+                if body.types[name].is_integral and kind.is_integral and self.rng.random() < 0.1:
+                    args.append(Call(self.rng.choice("+-"), (Var(name), Const(1, INT))))
+                    continue
                 body.bind(name, kind)
                 args.append(Var(name))
             elif dice < 0.82:
@@ -250,7 +259,8 @@ class RuleMaker:
         """A chain of assignments over bound variables."""
         if self.functions and (texts := body.of_sort("str")):
             text = Var(texts[0])
-            calls = Call("upper", (text,)), Call("concat", (text, Const("a", STRING))), Call("lower", (text,))
+            last = Const("a", STRING)
+            calls = Call("upper", (text,)), Call("concat", (text, last)), Call("coalesce", (text, last))
             call = self.rng.choice(calls)
             name = body.fresh()
             body.literals.append(Comparison("=", Var(name), call))
