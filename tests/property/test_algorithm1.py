@@ -17,7 +17,7 @@ from tests.property.programs import random_case
 from tests.refresh_cases import in_normal_form
 
 from foreset.ir.program import Column, View
-from foreset.ir.rules import Atom, Literal, Negation, Rule, atoms
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, atoms, literal_variables
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row, Var
 from foreset.ir.types import Type
@@ -102,17 +102,19 @@ def flat(rule: Rule, kinds: Kinds) -> Rule:
         for arg, kind in zip(atom.args, kinds.get(atom.relation, ()), strict=False)
         if isinstance(arg, Var)
     }
-    return replace(
-        rule, head=flat_atom(rule.head), body=tuple(map(flat_literal, rule.body)), types={**types, **rule.types}
-    )
+    bound = frozenset(v.name for part in rule.body if isinstance(part, Atom) for v in literal_variables(part))
+    body = tuple(flat_literal(literal, bound) for literal in rule.body)
+    return replace(rule, head=flat_atom(rule.head), body=body, types={**types, **rule.types})
 
 
-def flat_literal(literal: Literal) -> Literal:
+def flat_literal(literal: Literal, bound: frozenset[str]) -> Literal:
     match literal:
         case Atom():
             return flat_atom(literal)
         case Negation(atom=atom):
             return replace(literal, atom=flat_atom(atom))
+        case Let(var=var, term=term) if var.name in bound:  # by the flip of a negation: now it compares
+            return Comparison("=", var, term)
         case _:
             return literal
 
