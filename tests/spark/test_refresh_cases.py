@@ -1,0 +1,30 @@
+"""The same refresh cases as in memory, on the Spark engine.
+
+A quarter of the pairs of case and strategy runs in `make test`, chosen so that every
+case and every strategy is in it; all of them under FORESET_LONG=1 (`make fuzz-spark`).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.refresh_cases import CASES, STRATEGIES, read_case, run_strategy
+from tests.spark.engine_reader import SparkReader
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+PAIRS = [(path, strategy) for path in sorted(CASES.glob("*.case")) for strategy in STRATEGIES]
+SHARE = 1 if os.environ.get("FORESET_LONG") else 4
+CHOSEN = [pair for i, pair in enumerate(PAIRS) if (i + i // len(STRATEGIES)) % SHARE == 0]
+
+
+@pytest.mark.parametrize(("path", "strategy"), CHOSEN, ids=lambda value: value.stem if isinstance(value, Path) else value)
+def test_case(path: Path, strategy: str, spark: SparkSession) -> None:
+    case = read_case(path)
+    assert run_strategy(case, SparkReader(spark), strategy)[0] == case.expected
