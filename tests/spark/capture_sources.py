@@ -5,6 +5,7 @@ The oracle reads whole versions and compares Python sets; it knows nothing of fe
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable
 from itertools import count
@@ -56,6 +57,7 @@ class Nightly:
         self.path = str(Path(warehouse, "raw", source.name))
         self.pin: RecordedPin | None = None
         self.seen: set[Row] = set()
+        self.mapped = False  # deltalake does not read mapped columns rightly
 
     def write(self, mode: str = "append", partition: list[str] | None = None, **columns: list[Any]) -> None:
         """Write with deltalake: milliseconds instead of a job."""
@@ -74,12 +76,12 @@ class Nightly:
     def contents(self, version: int) -> set[Row]:
         """The set of declared columns at a version, read whole: by deltalake where it can, else by Spark."""
         names = [column.name for column in self.source.columns]
-        try:
-            columns = DeltaTable(self.path, version=version).to_pyarrow_table(columns=names).to_pydict()
-            return {plain(row) for row in zip(*(columns[name] for name in names), strict=True)}
-        except Exception:  # noqa: BLE001 - deletion vectors, column mapping, another spelling
-            frame = self.spark.read.format("delta").option("versionAsOf", version).load(self.path)
-            return {plain(row) for row in frame.select(*names).collect()}
+        with contextlib.suppress(Exception):  # deletion vectors, another spelling: Spark then
+            if not self.mapped:
+                columns = DeltaTable(self.path, version=version).to_pyarrow_table(columns=names).to_pydict()
+                return {plain(row) for row in zip(*(columns[name] for name in names), strict=True)}
+        frame = self.spark.read.format("delta").option("versionAsOf", version).load(self.path)
+        return {plain(row) for row in frame.select(*names).collect()}
 
     def refresh(self, **options: Any) -> Captured:
         """Capture, compare with the oracle, and move the pin."""

@@ -20,7 +20,8 @@ from foreset.store.capture.log import Commit, Metadata
 from foreset.store.capture.pins import PinnedColumn, RecordedPin
 from foreset.store.capture.plan import Facts
 from foreset.store.capture.rows import project
-from foreset.store.capture.versions import SourceTable, fit_columns, open_table
+from foreset.store.capture.tables import open_table
+from foreset.store.capture.versions import SourceTable, fit_columns
 from foreset.store.layout import Layout, table_path
 
 if TYPE_CHECKING:

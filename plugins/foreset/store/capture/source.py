@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from foreset.ir.program import Source
 from foreset.store.canonical import without
+from foreset.store.capture.feed import read_version
 from foreset.store.capture.origins import open_origin
 from foreset.store.capture.take import Captured
+from foreset.store.layout import table_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 def read_source(spark: SparkSession, source: Source, version: int, root: str) -> DataFrame:
     """The set of declared columns at a version (of a view source: at a seq)."""
+    if source.table is not None:  # nothing to look up: Delta opens the version itself
+        return read_version(spark, table_path(root, source.table), version, source.columns).distinct()
     return open_origin(spark, source, root, version).at(version).distinct()
 
 

@@ -1,15 +1,12 @@
-"""A source table's present and past, without a Spark job where Python can reach the storage.
+"""A source table at one version: its shape, its past, and whether it fits the declared columns.
 
-`open_table` is the only way in. It uses deltalake (milliseconds); where deltalake cannot
-go, storage that only the cluster reaches, it reads the same log through Spark.
+`tables.open_table` makes it; nothing here starts a Spark job.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from foreset.errors import SourceError
@@ -18,13 +15,10 @@ from foreset.ir.types import Type, array, fits, parse_type
 from foreset.store.capture import faults
 from foreset.store.capture.log import Commit, LogFiles, Metadata, can_rebuild, commit_name, mark_of, read_commits
 from foreset.store.capture.pins import PinnedColumn, RecordedPin
-from foreset.store.layout import is_local
 
 if TYPE_CHECKING:
-    from pyarrow.fs import FileSystem
-    from pyspark.sql import SparkSession
+    pass
 
-_MOST_LOOKUPS = 10_000  # more files than this are not looked for one by one: the read itself will tell
 _FORBIDDEN = ("permission denied", "access denied", "accessdenied", "forbidden", "403", "unauthorized", "401")
 
 
@@ -78,36 +72,6 @@ class SourceTable:
         return RecordedPin(self.metadata.table_id, self.version, fitted, self.metadata.feed, self.mark(self.version))
 
 
-def open_table(name: str, path: str, spark: SparkSession | None = None, version: int | None = None) -> SourceTable:
-    """The table of source `name` at `version` (default: the newest)."""
-    from deltalake import DeltaTable
-    from deltalake.exceptions import TableNotFoundError
-
-    try:
-        table = DeltaTable(path, version=version)
-        found = table.metadata()
-        metadata = Metadata(str(found.id), table.schema().to_json(), dict(found.configuration))
-        sizes = table.get_add_actions(flatten=True).column("size_bytes").to_pylist()
-        return SourceTable(name, path, table.version(), metadata, sum(sizes), ArrowLog(path, _filesystem(path)))
-    except Exception as error:
-        if spark is not None and _worth_asking_spark(path, error):
-            from foreset.store.capture.spark_log import open_with_spark
-
-            return open_with_spark(spark, name, path, version, error)
-        raise fault_of(name, path, error, missing=isinstance(error, TableNotFoundError)) from error
-
-
-def _worth_asking_spark(path: str, error: Exception) -> bool:
-    """Other storage may be open to the cluster only; on a local disk, damage is damage for Spark too."""
-    from deltalake.exceptions import DeltaProtocolError, TableNotFoundError
-
-    if not is_local(path) or isinstance(error, DeltaProtocolError):
-        return True
-    if isinstance(error, TableNotFoundError):
-        return not Path(path).exists()  # the cluster may have another disk
-    return "support" in str(error).lower()  # a table feature that only Spark knows
-
-
 def fault_of(name: str, path: str, error: Exception, *, missing: bool) -> SourceError:
     """The clear fault behind an error of deltalake or of Spark."""
     text = str(error).lower()
@@ -124,48 +88,6 @@ def fault_of(name: str, path: str, error: Exception, *, missing: bool) -> Source
     if any(word in text for word in ("json", "gap", "contiguous", "corrupt", "parse", "checkpoint", "log segment")):
         return faults.corrupt_log(name, path, faults.first_line(error))
     return faults.unreadable(name, path, faults.first_line(error))
-
-
-def _filesystem(path: str) -> FileSystem:
-    from deltalake.fs import DeltaStorageHandler
-    from pyarrow.fs import PyFileSystem
-
-    return PyFileSystem(DeltaStorageHandler(path))
-
-
-@dataclass(frozen=True, slots=True)
-class ArrowLog:
-    """Log files through the file system of deltalake: local disks and object stores alike."""
-
-    path: str
-    filesystem: FileSystem
-
-    def names(self) -> Collection[str]:
-        """The files in `_delta_log`."""
-        from pyarrow.fs import FileSelector
-
-        return [info.base_name for info in self.filesystem.get_file_info(FileSelector("_delta_log"))]
-
-    def read(self, names: Sequence[str]) -> dict[str, str]:
-        """The text of those that are there."""
-        texts = {}
-        for name in names:
-            try:
-                with self.filesystem.open_input_stream(f"_delta_log/{name}") as stream:
-                    texts[name] = stream.read().decode()
-            except FileNotFoundError:
-                continue
-        return texts
-
-    def first_missing(self, paths: Sequence[str]) -> str | None:
-        """The first of these data files that is gone; absolute paths (shallow clones) are taken on trust."""
-        from pyarrow.fs import FileType
-
-        own = [p for p in dict.fromkeys(paths) if "://" not in p and not p.startswith(("/", "file:"))]
-        if not own or len(own) > _MOST_LOOKUPS:
-            return None
-        found = self.filesystem.get_file_info(own)
-        return next((p for p, info in zip(own, found, strict=True) if info.type == FileType.NotFound), None)
 
 
 # ---------------------------------------------------------------------------- columns
