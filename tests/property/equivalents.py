@@ -26,6 +26,19 @@ REASONS = (
         r" / lower (old|new) (before|after): reads kept"),
     ),
     (
+        "the same, and where nothing is deleted the old state and what is left of it are one",
+        r"insert / insert / derive ins_next / ins_next / (lower|negated) new (before|after): reads (old|kept)",
+    ),
+    (
+        "where `insert` is admitted nothing comes to what stands under `not`",
+        (r"insert / insert / (derive helpers / helper|loop / derive ins_next / ins_next) / negated new (before|after)"
+        r": reads kept"),
+    ),
+    (
+        "in `insert` nothing is deleted, and before the first round nothing has come",
+        r"insert / insert / derive ins_next / ins_next / own live (before|after): reads (left|old)",
+    ),
+    (
         "what new rows below derive again is found by the insertion phase too, and E2 subtracts that as well",
         r"dred / delete / (loop / )?derive red_next / red_next / lower new (before|after): reads kept",
     ),

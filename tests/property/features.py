@@ -17,6 +17,7 @@ LEAST = {  # share of the programs, in percent
     "recursion": 40, "non-linear recursion": 8, "mutual recursion": 8, "arithmetic in recursion": 3,
     "negation": 55, "negation over recursion": 30, "negation under recursion": 8, "alternation": 4,
     "existential negation": 20, "constant in negation": 15, "not q(_, _)": 4,
+    "named existential": 3, "repeated existential": 0.2,
     "self-join": 20, "repeated variable in an atom": 10, "repeated variable in a head": 10,
     "constant in a body": 10, "constant in a head": 8, "fact": 3, "several rules": 60,
     "comparison": 20, "assignment": 12, "assignments in a chain": 3, "is_null": 10, "expression in an atom": 3,
@@ -107,6 +108,9 @@ def _literal(literal: Literal) -> Iterator[str]:
             anonymous = [isinstance(arg, Var) and arg.anonymous for arg in atom.args]
             if any(anonymous):
                 yield "not q(_, _)" if all(anonymous) else "existential negation"
+            inner = [arg.name for arg in atom.args if isinstance(arg, Var) and arg.name[0] == "N"]
+            if inner:
+                yield "named existential" if len(set(inner)) == len(inner) else "repeated existential"
             if any(isinstance(arg, Const) for arg in atom.args):
                 yield "constant in negation"
         case Comparison():

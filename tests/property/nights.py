@@ -16,21 +16,23 @@ from foreset.reference.replica import Delta
 
 Domain = Callable[[Type], Value]
 Columns = Sequence[Column]
+BATCHES = 5
 SHAPES = ("random", "chain", "cycle", "clique", "star", "two cycles", "empty", "tree")
-MODES = ("free", "insert", "delete", "each its way")  # the last lets `insert` meet deletions under negation
+MODES = ("free", "insert", "delete", "each its way", "growth")  # growth: what only stands under `not` shrinks
 KINDS = ("mixed", "insert", "delete", "one", "swap", "wipe", "refill", "nothing")
 
 
 def nights_of(
-    rng: Random, sources: Mapping[str, Columns], domain: Domain, null_share: float, batches: int
+    rng: Random, sources: Mapping[str, Columns], growth: Mapping[str, str], domain: Domain, null_share: float
 ) -> tuple[Night, ...]:
-    """The first load and `batches` nights of changes."""
+    """The first load and five nights of changes; `growth` says what a source does where views only grow."""
     maker = _Nights(rng, domain, null_share)
     current = {name: frozenset(maker.shaped(columns)) for name, columns in sources.items()}
     nights: list[Night] = [{name: Delta(rows) for name, rows in current.items()}]
-    for _ in range(batches):
-        mode = rng.choices(MODES, (58, 14, 8, 20))[0]
-        night = {name: maker.change(current[name], columns, maker.kind(mode)) for name, columns in sources.items()}
+    for _ in range(BATCHES):
+        mode = rng.choices(MODES, (60, 10, 6, 8, 16))[0]
+        kinds = growth if mode == "growth" else {name: maker.kind(mode) for name in sources}
+        night = {name: maker.change(current[name], columns, kinds[name]) for name, columns in sources.items()}
         current = {name: (current[name] - night[name].minus) | night[name].plus for name in sources}
         nights.append(night)
     return tuple(nights)
@@ -87,7 +89,7 @@ class _Nights:
             return Delta(minus=rows)
         if kind == "refill":
             return self.net(rows, self.shaped(columns), old)
-        some = self.rng.choices((1, 2, 3, 5), (25, 35, 25, 15))[0]
+        some = self.rng.choices((1, 2, 3, 5), (18, 30, 30, 22))[0]
         gone = self.rng.sample(old, min(len(old), some)) if kind in ("mixed", "delete", "swap") else []
         if kind == "one" and old and self.rng.random() < 0.5:
             return Delta(minus=frozenset(self.rng.sample(old, 1)))

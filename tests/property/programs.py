@@ -14,15 +14,13 @@ from dataclasses import replace
 from random import Random
 
 from tests.property.nights import nights_of
-from tests.property.random_rules import Body, Relation, RuleMaker
+from tests.property.random_rules import Body, Relation, RuleMaker, sort_of
 from tests.refresh_cases import Case
 
 from foreset.ir.program import Column, Program, Source, View
-from foreset.ir.rules import Atom, Comparison, Literal, Rule
+from foreset.ir.rules import Atom, Comparison, Literal, Rule, atoms
 from foreset.ir.terms import Call, Const, Var
 from foreset.ir.types import BIGINT, INT, Type
-
-BATCHES = 5
 
 
 def random_case(seed: int) -> Case:
@@ -35,7 +33,20 @@ def case_from(rng: Random) -> Case:
     maker = _Maker(rng)
     program = maker.program()
     columns = {source.name: source.columns for source in program.sources}
-    return Case(program, nights_of(rng, columns, maker.domain, maker.null_share, BATCHES))
+    return Case(program, nights_of(rng, columns, _growth(rng, program), maker.domain, maker.null_share))
+
+
+def _growth(rng: Random, program: Program) -> dict[str, str]:
+    """What each source does on a night on which one view, with negation if there is such, can only grow."""
+    names = {source.name for source in program.sources}
+    negated_by = {v: {a.relation for r in v.rules for a, negated in atoms(r) if negated} for v in program.views}
+    view = rng.choice([v for v, below in negated_by.items() if below and below <= names] or program.views)
+    places: dict[str, set[bool]] = {name: set() for name in names}
+    for rule in view.rules:
+        for atom, negated in atoms(rule):
+            places.setdefault(atom.relation, set()).add(negated)
+    kinds = {(False,): "insert", (True,): rng.choice(("delete", "wipe")), (): "insert", (False, True): "nothing"}
+    return {name: kinds[tuple(sorted(places[name]))] for name in sorted(names)}
 
 
 class _Maker(RuleMaker):
@@ -52,7 +63,10 @@ class _Maker(RuleMaker):
         sources = []
         for name in names[: self.rng.choices((1, 2, 3), (20, 50, 30))[0]]:
             graph = name == "edge" or self.rng.random() < 0.25
-            sources.append(Source(name, self.columns(graph=graph), table=f"t/{name}"))
+            columns = self.columns(graph=graph)
+            if name == "link" and self.rng.random() < 0.4:  # from two nodes to a third one
+                columns = tuple(Column(f"c{i}", sources[0].columns[0].type) for i in range(3))
+            sources.append(Source(name, columns, table=f"t/{name}"))
             self.lower.append(Relation(name, sources[-1].columns))
         views: list[View] = []
         recursive = self.rng.random() < 0.45
@@ -82,7 +96,7 @@ class _Maker(RuleMaker):
         """A view over what lies below."""
         me = Relation(self.view_name(), self.columns(graph=self.rng.random() < 0.3))
         rules = [self.rule(me, (), must_negate=must_negate)]
-        while len(rules) < 4 and self.rng.random() < 0.55:
+        while len(rules) < 4 and self.rng.random() < 0.6:
             rules.append(self.rule(me, (), must_negate=False))
         if self.rng.random() < 0.06:
             rules.append(self.fact(me))
@@ -95,13 +109,17 @@ class _Maker(RuleMaker):
     def loop(self) -> list[View]:
         """One to three views that define each other."""
         graphs = [r for r in self.lower if r.pairs]
-        shape = self.rng.random()
+        shape = self.rng.random() + (0.2 if self.lower[-1].name == "link" else 0.0)
         if graphs and shape < 0.62:
             return [self.walk(self.rng.choice(graphs))]
         if graphs and shape < 0.72:
             return self.odd_and_even(self.rng.choice(graphs))
         if graphs and shape < 0.82:
             return [self.distance(self.rng.choice(graphs))]
+        links = [r for r in self.lower if len(r.columns) == 3 and len(set(r.kinds)) == 1]
+        pairs = [(e, link) for e in graphs for link in links if sort_of(e.kinds[0]) == sort_of(link.kinds[0])]
+        if pairs and shape < 0.92:
+            return [self.both(*self.rng.choice(pairs))]
         group = [Relation(self.view_name(), self.columns(graph=self.rng.random() < 0.5))
                  for _ in range(self.rng.choices((1, 2, 3), (50, 35, 15))[0])]  # fmt: skip
         made = []
@@ -171,10 +189,19 @@ class _Maker(RuleMaker):
         )
         return _view(me, [Rule(Atom(me.name, (x, d)), start), Rule(Atom(me.name, (y, more)), step)])
 
+    def both(self, edge: Relation, link: Relation) -> View:
+        """What follows from two rows of the view at once, in an order of its own."""
+        kind = self.holding((*edge.kinds, *link.kinds))
+        me = Relation(self.view_name(), (Column("c0", kind),))
+        p = me.name
+        start = _rule(p, "X", (edge.name, "XX")) if self.rng.random() < 0.3 else _rule(p, "X", (edge.name, "XY"))
+        step = _rule(p, "Z", (p, "X"), (p, "Y"), (link.name, "XYZ"))
+        return _view(me, [start, self.decorated(step, me, link)])
+
     def decorated(self, rule: Rule, me: Relation, edge: Relation) -> Rule:
         """`rule`, now and then with a condition."""
         body = Body(list(rule.body), _types(rule, {me.name: me, edge.name: edge}))
-        if self.rng.random() < 0.4:
+        if self.rng.random() < 0.33:
             self.negate(body, self.lower, headed=True)
         if self.rng.random() < 0.15:
             self.compare(body)

@@ -72,7 +72,7 @@ class RuleMaker:
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
-        self.size = rng.choice((3, 3, 4, 4, 5, 6))
+        self.size = rng.choice((3, 4, 4, 5, 5, 6))
         self.main = rng.choices(("str", "num", "date"), (45, 45, 10))[0]
         self.mixed = rng.random() < 0.3  # columns of other sorts too
         self.wide = rng.random() < 0.35  # numbers of several types
@@ -154,12 +154,12 @@ class RuleMaker:
             self.compute(body)
         if must_negate:
             self.negate(body, [r for r in self.lower if r.recursive] or self.lower)
-        if self.rng.random() < 0.07:  # two that flip at once
+        if self.rng.random() < 0.05:  # two that flip at once
             self.negate(body, self.lower[:2])
             self.negate(body, self.lower[:2])
-        while self.rng.random() < 0.16:
-            self.negate(body, self.lower)
         while self.rng.random() < 0.13:
+            self.negate(body, self.lower)
+        while self.rng.random() < 0.1:
             self.compare(body)
         if self.rng.random() < 0.08:
             self.test(body)
@@ -184,7 +184,7 @@ class RuleMaker:
                 shared = True
             elif dice < 0.4 and (same := body.of_sort(sort_of(kind))) and self.rng.random() < 0.2:
                 name = self.rng.choice(same)
-            elif dice > 0.965:
+            elif dice > 0.975:
                 args.append(self.constant(kind))
                 continue
             elif dice > 0.89:
@@ -215,6 +215,7 @@ class RuleMaker:
         `headed`: the head is there already, so its variables may not become wider; nor may those of assignments.
         """
         relation = self.rng.choices(relations, [1 + i for i in range(len(relations))])[0]
+        any_value: dict[str, Term] = {}
         settled = headed or any(isinstance(literal, Comparison) for literal in body.literals)
         args: list[Term] = []
         for kind in relation.kinds:
@@ -227,8 +228,10 @@ class RuleMaker:
                     continue
                 body.bind(name, kind)
                 args.append(Var(name))
-            elif dice < 0.82:
-                args.append(Var("_"))
+            elif dice < 0.86:
+                args.append(any_value.get(sort_of(kind), Var("_")) if self.rng.random() < 0.7 else Var("_"))
+                if self.rng.random() < 0.2:  # a name of its own, perhaps for the next column too
+                    args[-1] = any_value.setdefault(sort_of(kind), Var(f"N{len(body.literals)}{sort_of(kind)}"))
             else:
                 args.append(self.constant(kind))
         if self.rng.random() < 0.03:
@@ -253,7 +256,8 @@ class RuleMaker:
         """A boolean function, here `is_null`."""
         if body.types:
             name = self.rng.choice(list(body.types))
-            body.literals.append(Test(Call("is_null", (Var(name),)), negated=self.rng.random() < 0.6))
+            negated = self.rng.random() < (0.6 if self.null_share else 0.9)
+            body.literals.append(Test(Call("is_null", (Var(name),)), negated=negated))
 
     def compute(self, body: Body) -> None:
         """A chain of assignments over bound variables."""
@@ -286,7 +290,7 @@ class RuleMaker:
             fitting = [n for n, own in body.types.items() if fits(own, kind)]
             first = [n for n in unused if n in fitting]
             dice = self.rng.random()
-            if not fitting or dice < 0.025:
+            if not fitting or dice < 0.015:
                 args.append(self.constant(kind))
             else:
                 name = first[0] if first and dice < 0.9 else self.rng.choice(fitting)
