@@ -19,8 +19,8 @@ from tests.refresh_cases import in_normal_form
 from foreset.ir.program import Column, View
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, atoms, literal_variables
 from foreset.ir.strata import Stratum
-from foreset.ir.terms import Row, Var
-from foreset.ir.types import Type
+from foreset.ir.terms import Row, Term, Var
+from foreset.ir.types import Type, widen
 from foreset.ir.versions import Version
 from foreset.maintain.algorithm1 import Labelled, maintenance_rules
 from foreset.reference.naive import evaluate
@@ -102,21 +102,47 @@ def flat(rule: Rule, kinds: Kinds) -> Rule:
         for arg, kind in zip(atom.args, kinds.get(atom.relation, ()), strict=False)
         if isinstance(arg, Var)
     }
-    bound = frozenset(v.name for part in rule.body if isinstance(part, Atom) for v in literal_variables(part))
-    body = tuple(flat_literal(literal, bound) for literal in rule.body)
-    return replace(rule, head=flat_atom(rule.head), body=body, types={**types, **rule.types})
+    types |= rule.types
+    compared: list[Literal] = []  # last, when every value is there
+    read = [widened(flat_literal(literal), literal, types, kinds, compared) for literal in rule.body]
+    bound = frozenset(v.name for part in read if isinstance(part, Atom) for v in literal_variables(part))
+    body = [compare_if(literal, bound) for literal in read]
+    return replace(rule, head=flat_atom(rule.head), body=(*body, *compared), types=types)
 
 
-def flat_literal(literal: Literal, bound: frozenset[str]) -> Literal:
+def widened(
+    flattened: Literal, literal: Literal, types: dict[str, Type], kinds: Kinds, compared: list[Literal]
+) -> Literal:
+    """R reads the head of its rule, whose columns may be wider than the variables: compare instead of joining."""
+    if not (isinstance(literal, Atom) and isinstance(flattened, Atom) and literal.relation in kinds):
+        return flattened
+    args: list[Term] = []
+    for arg, kind in zip(literal.args, kinds[literal.relation], strict=True):
+        if isinstance(arg, Var) and widen(types[arg.name], kind) != types[arg.name]:
+            wide = Var(f"{arg.name}+{len(args)}")
+            types[wide.name] = kind
+            compared.append(Comparison("=", wide, arg))
+            args.append(wide)
+        else:
+            args.append(arg)
+    return replace(flattened, args=tuple(args))
+
+
+def flat_literal(literal: Literal) -> Literal:
     match literal:
         case Atom():
             return flat_atom(literal)
         case Negation(atom=atom):
             return replace(literal, atom=flat_atom(atom))
-        case Let(var=var, term=term) if var.name in bound:  # by the flip of a negation: now it compares
-            return Comparison("=", var, term)
         case _:
             return literal
+
+
+def compare_if(literal: Literal, bound: frozenset[str]) -> Literal:
+    """A value that an atom binds too, such as the flip of a negation, is compared."""
+    if isinstance(literal, Let) and literal.var.name in bound:
+        return Comparison("=", literal.var, literal.term)
+    return literal
 
 
 def flat_atom(atom: Atom) -> Atom:
