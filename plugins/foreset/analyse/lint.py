@@ -26,8 +26,13 @@ def of_written(rule: Rule) -> Iterator[Diagnostic]:
     for var, literal in found:
         if counts[var.name] == 1 and not var.name.startswith("_") and literal is not rule.head:
             span = var.span or rule.span or _NOWHERE
-            negated = isinstance(literal, Negation)
-            yield faults.existential_variable(var.name, span) if negated else faults.single_variable(var.name, span)
+            match literal:
+                case Negation():
+                    yield faults.existential_variable(var.name, span)
+                case Atom():
+                    yield faults.single_variable(var.name, span)
+                case _:
+                    yield faults.unused_value(var.name, span)
 
 
 # ---------------------------------------------------------------- rules in normal form
@@ -67,7 +72,8 @@ def _empty(views: tuple[View, ...]) -> Iterator[Diagnostic]:
             reads = dict.fromkeys(
                 a.relation for r in view.rules for a, no in atoms(r) if not no and a.relation in empty
             )
-            yield faults.always_empty(view.name, view.span or _NOWHERE, tuple(reads))
+            if reads:  # otherwise each rule has its own warning
+                yield faults.always_empty(view.name, view.span or _NOWHERE, tuple(reads))
 
 
 def _may_hold(rule: Rule, empty: set[str]) -> bool:

@@ -87,13 +87,9 @@ def _atom(atom: Atom, rule: Rule, schemas: Schemas) -> Iterator[Diagnostic]:
         if len(atom.args) != len(names):
             yield faults.wrong_arity(atom.relation, _span(rule, atom), len(atom.args), names)
         return
-    seen: set[str] = set()
     for name, arg in zip(atom.columns, atom.args, strict=True):
         if name not in names:
             yield faults.missing_column(name, _argument_span(rule, name, arg, atom), atom.relation, names)
-        elif name in seen:
-            yield faults.column_twice(name, _argument_span(rule, name, arg, atom), atom.relation)
-        seen.add(name)
 
 
 def _term(term: Term, rule: Rule, *, inside: bool) -> Iterator[Diagnostic]:

@@ -35,7 +35,7 @@ def _fault(
     if literal is rule.head:
         yield faults.unbound_in_head(var.name, _span(rule, var), rule.head.relation, known, negated=negated)
     elif conditions:
-        var, literal = conditions[0]
+        var, literal = min(conditions, key=lambda pair: _span(rule, pair[0]))  # as written, not as evaluated
         text = _text(literal, pulled)
         yield faults.unbound_in_condition(var.name, _span(rule, var), text, known, negated=negated)
     elif len({id(one) for _, one in found}) > 1:

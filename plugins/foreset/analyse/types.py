@@ -31,8 +31,11 @@ class Inferred:
     faults: tuple[Diagnostic, ...]
 
 
-def infer(rule: Rule, schemas: Schemas) -> Inferred:
-    """Types from the columns of body atoms first, then along the `Let`s in their order."""
+def infer(rule: Rule, schemas: Schemas, pulled: Mapping[str, Term]) -> Inferred:
+    """Types from the columns of body atoms first, then along the `Let`s in their order.
+
+    `pulled` says which expressions fresh variables stand for.
+    """
     types: dict[str, Type] = {}
     places: dict[str, tuple[Type, str]] = {}
     found: list[Diagnostic] = []
@@ -51,9 +54,22 @@ def infer(rule: Rule, schemas: Schemas) -> Inferred:
             if isinstance(arg, Var):
                 meet(arg, column.type, f"column `{column.name}` of `{atom.relation}`")
     for literal in rule.body:
-        if isinstance(literal, Let) and (kind := _let_type(literal, rule, types, schemas)):
+        if not isinstance(literal, Let) or not (kind := _let_type(literal, rule, types, schemas)):
+            continue
+        if literal.var.name in pulled and widen(types.get(literal.var.name, kind), kind) is None:
+            found.append(_misfit(rule, schemas, literal.var, (print_term(literal.term), kind)))
+        else:
             meet(literal.var, kind, f"`{print_term(literal.var)} = {print_term(literal.term)}`")
     return Inferred(types, tuple(found))
+
+
+def _misfit(rule: Rule, schemas: Schemas, var: Var, value: tuple[str, Type]) -> Diagnostic:
+    """The fault of an expression at a column of another kind: `var` stands for it there."""
+    for atom, _negated in atoms(rule):
+        for arg, column in zip(atom.args, schemas[atom.relation], strict=True):
+            if arg == var:
+                return faults.misfit(_span(rule, var), (column.name, column.type), atom.relation, value)
+    raise AssertionError(f"{var.name} stands for an argument, but no atom has it")
 
 
 def _let_type(let: Let, rule: Rule, types: Mapping[str, Type], schemas: Schemas) -> Type | None:
@@ -120,7 +136,9 @@ def _of_comparison(this: _Check, literal: Comparison) -> Iterator[Diagnostic]:
         return
     span = literal.span or _span(this.rule, literal.left)
     common = widen(left, right)
-    if common is None:
+    if common is None and isinstance(literal.left, Var) and literal.left.name in this.pulled:
+        yield _misfit(this.rule, this.schemas, literal.left, (this.text(literal.right), right))
+    elif common is None:
         sides = (this.text(literal.left), left), (this.text(literal.right), right)
         yield faults.uncomparable(span, literal.op, *sides)
     elif common.element is not None and literal.op not in ("=", "!="):
@@ -137,12 +155,15 @@ def _of_calls(this: _Check, term: Term) -> Iterator[Diagnostic]:
     if inner or len(kinds) < len(term.args):
         return
     if this.kind(term) is None:
-        yield faults.untyped_call(_span(this.rule, term), term.function, this.text(term), kinds)
+        args = tuple((this.text(arg), kind) for arg, kind in zip(term.args, kinds, strict=True))
+        yield faults.untyped_call(_span(this.rule, term), term.function, this.text(term), args)
 
 
 def _of_head(this: _Check) -> Iterator[Diagnostic]:
     head = this.rule.head
-    for arg, column in zip(head.args, this.schemas[head.relation], strict=True):
+    constants = {one.var: one.term for one in this.rule.body if isinstance(one, Let) and isinstance(one.term, Const)}
+    for written, column in zip(head.args, this.schemas[head.relation], strict=True):
+        arg = constants.get(written, written) if isinstance(written, Var) else written
         kind, place = this.kind(arg), (column.name, column.type)
         if kind is None or fits(kind, column.type):
             continue
@@ -150,7 +171,7 @@ def _of_head(this: _Check) -> Iterator[Diagnostic]:
         if isinstance(arg, Const):
             yield faults.misfit_of_constant(_span(this.rule, arg), place, head.relation, value)
         else:
-            yield faults.misfit_of_head(_span(this.rule, arg), place, head.relation, value)
+            yield faults.misfit(_span(this.rule, arg), place, head.relation, value)
 
 
 def _span(rule: Rule, *nodes: Term | Atom) -> Span:

@@ -65,7 +65,7 @@ def _prepare_rule(rule: Rule, schemas: Schemas, report: Report) -> Rule | None:
     if wrong:
         return None
     normal = normalise_rule(rule, schemas)  # what follows relies on positions and on the order of `Let`s
-    inferred = types.infer(normal.rule, schemas)
+    inferred = types.infer(normal.rule, schemas, normal.pulled)
     typed = type_rule(normal.rule, inferred.types, schemas)
     faults = (*inferred.faults, *types.check(typed, schemas, normal.pulled), *safety.check(typed, normal.pulled))
     report.extend(faults)

@@ -42,22 +42,16 @@ def missing_relation(name: str, span: Span, known: Collection[str]) -> Diagnosti
 def wrong_arity(name: str, span: Span, given: int, columns: Collection[str]) -> Diagnostic:
     """More or fewer arguments than columns."""
     message = f"`{name}` has {_count(len(columns), 'column')}, but {_count(given, 'argument')} here"
-    example = f"`{name}({next(iter(columns), '')}=X)`"
-    return Diagnostic(
-        "FS104", message, span, f"its columns are {listed(columns)}; to name some of them write {example}"
-    )
+    hint = f"its columns are {listed(columns)}"
+    if given < len(columns) > 1:
+        hint += f"; to name some of them write `{name}({next(iter(columns))}=X)`"
+    return Diagnostic("FS104", message, span, hint)
 
 
 def missing_column(name: str, span: Span, relation: str, columns: Collection[str]) -> Diagnostic:
     """An argument for a column that is not there."""
     hint = did_you_mean(name, columns, f"its columns are {listed(columns)}")
     return Diagnostic("FS105", f"`{relation}` has no column `{name}`", span, hint)
-
-
-def column_twice(name: str, span: Span, relation: str) -> Diagnostic:
-    """One column cannot be two terms."""
-    message = f"column `{name}` of `{relation}` is given twice"
-    return Diagnostic("FS106", message, span, "compare the two values in a literal of its own")
 
 
 def head_lacks_column(name: str, span: Span, view: str) -> Diagnostic:
@@ -82,7 +76,7 @@ def wrong_arguments(name: str, span: Span, given: int) -> Diagnostic:
 def not_a_condition(name: str, span: Span, text: str) -> Diagnostic:
     """A value where something true or false must stand."""
     message = f"`{name}` gives a value, and a value is no condition"
-    return Diagnostic("FS110", message, span, f"compare it, as in `{text} = X`")
+    return Diagnostic("FS110", message, span, f"compare it: `{text} = ...`")
 
 
 def blank_in_expression(span: Span) -> Diagnostic:

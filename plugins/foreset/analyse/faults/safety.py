@@ -13,7 +13,7 @@ def _hint(name: str, known: Collection[str], *, negated: bool) -> str:
         return close
     if negated:
         return "`not` gives no values: a positive literal must"
-    return "use it in a positive literal, or assign it: `X = ...`"
+    return f"use it in a positive literal, or assign it: `{name} = ...`"
 
 
 def unbound_in_head(name: str, span: Span, view: str, known: Collection[str], *, negated: bool) -> Diagnostic:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from foreset.diagnostics import Diagnostic, Span
 from foreset.ir.functions import FUNCTIONS, OPERATORS, Argument, result_of
 from foreset.ir.types import Type
+
+Shown = tuple[str, Type]  # what the user wrote, or a column's name, with its type
+_CONSTANT = re.compile(r'".*"|-?[0-9][0-9.]*|true|false', re.DOTALL)
 
 
 def _a(kind: Type) -> str:
@@ -26,16 +31,13 @@ def _cast_hint(text: str, own: Type, kind: Type) -> str:
     return f"write `{call}`" if call else f"there is no cast from {own} to {kind}"
 
 
-def _mixing_hint(left: tuple[str, Type], right: tuple[str, Type]) -> str:
-    """Cast one side: the text, if one is text, since that way nothing is lost by rounding."""
-    for (text, own), (_, kind) in (
-        ((left, right), (right, left))
-        if left[1].name == "string"
-        else (
-            (right, left),
-            (left, right),
-        )
-    ):
+def _mixing_hint(left: Shown, right: Shown) -> str:
+    """How to compare the two: write a constant otherwise, or cast one side (text, where one is text)."""
+    for (text, own), (_, kind) in ((left, right), (right, left)):
+        if _CONSTANT.fullmatch(text) and (hint := _written_hint(text, own, kind)):
+            return hint
+    sides = ((left, right), (right, left)) if left[1].name == "string" else ((right, left), (left, right))
+    for (text, own), (_, kind) in sides:
         if call := cast_to(text, own, kind):
             return f"write `{call}`"
     return ""
@@ -51,25 +53,18 @@ def variable_of_two_types(name: str, span: Span, here: tuple[Type, str], there: 
     return Diagnostic("FS301", message, span, hint)
 
 
-def uncomparable(span: Span, op: str, left: tuple[str, Type], right: tuple[str, Type]) -> Diagnostic:
+def uncomparable(span: Span, op: str, left: Shown, right: Shown) -> Diagnostic:
     """The two sides are of kinds that do not mix."""
     message = f"`{left[0]} {op} {right[0]}` compares {_a(left[1])} with {_a(right[1])}"
     hint = f"{left[1].name} and {right[1].name} do not mix"
-    mend = _constant_hint(left, right) or _constant_hint(right, left) or _mixing_hint(left, right)
+    mend = _mixing_hint(left, right)
     return Diagnostic("FS302", message, span, f"{hint}: {mend}" if mend else hint)
 
 
-def _constant_hint(constant: tuple[str, Type], other: tuple[str, Type]) -> str:
-    """How to write a constant in quotes as a date."""
-    text, kind = constant
-    if text.startswith('"') and kind.name == "string" and other[1].is_temporal:
-        return f"write `{other[1].name}({text})`"
-    return ""
-
-
-def untyped_call(span: Span, function: str, text: str, kinds: tuple[Type, ...]) -> Diagnostic:
+def untyped_call(span: Span, function: str, text: str, args: tuple[Shown, ...]) -> Diagnostic:
     """A function or an operator on arguments that it does not take."""
-    taken = ", ".join(map(str, kinds))
+    kinds = tuple(kind for _, kind in args)
+    taken = ", ".join(text if _CONSTANT.fullmatch(text) else str(kind) for text, kind in args)
     if function in OPERATORS and function != "neg":
         message = f"`{text}` is not defined: `{function}` does not take {_a(kinds[0])} and {_a(kinds[1])}"
         return Diagnostic("FS303", message, span, _operator_hint(function, kinds))
@@ -88,13 +83,13 @@ def _operator_hint(function: str, kinds: tuple[Type, ...]) -> str:
     return "operators take numbers: cast the others, as `int(X)`"
 
 
-def misfit_of_head(span: Span, column: tuple[str, Type], view: str, value: tuple[str, Type]) -> Diagnostic:
-    """The value may not fit the declared column."""
-    message = f"column `{column[0]}` of `{view}` is {_a(column[1])}, but `{value[0]}` is {_a(value[1])}"
+def misfit(span: Span, column: Shown, relation: str, value: Shown) -> Diagnostic:
+    """The value may not fit the column, or not mix with it."""
+    message = f"column `{column[0]}` of `{relation}` is {_a(column[1])}, but `{value[0]}` is {_a(value[1])}"
     return Diagnostic("FS304", message, span, _cast_hint(value[0], value[1], column[1]))
 
 
-def misfit_of_constant(span: Span, column: tuple[str, Type], relation: str, value: tuple[str, Type]) -> Diagnostic:
+def misfit_of_constant(span: Span, column: Shown, relation: str, value: Shown) -> Diagnostic:
     """A constant that no row of the column can equal, or that cannot be kept in it."""
     message = f"column `{column[0]}` of `{relation}` is {_a(column[1])}: it cannot hold `{value[0]}`"
     return Diagnostic("FS305", message, span, _written_hint(value[0], value[1], column[1]))
@@ -107,6 +102,8 @@ def _written_hint(text: str, own: Type, kind: Type) -> str:
         return f"write `{kind.name}({text})`"
     if own.name == "string" and kind.is_numeric:
         return "write numbers without quotes"
+    if kind.name == "boolean":
+        return "write `true` or `false`"
     if own.is_numeric and kind.is_numeric:
         return "the number is out of range, or has digits that the type cannot keep"
     return ""

@@ -16,6 +16,11 @@ def single_variable(name: str, span: Span) -> Diagnostic:
     return _warning("FS601", f"variable `{name}` stands here only", span, hint)
 
 
+def unused_value(name: str, span: Span) -> Diagnostic:
+    """Computed, and read by nothing."""
+    return _warning("FS601", f"nothing reads the value of `{name}`", span, "remove the assignment, or read it")
+
+
 def existential_variable(name: str, span: Span) -> Diagnostic:
     """`not p(X, Z)` with a Z of its own: no row whatever Z."""
     hint = f"write `_` if that is meant; otherwise bind `{name}` in a positive literal"
@@ -39,11 +44,8 @@ def never_holds(span: Span, text: str) -> Diagnostic:
 
 def always_empty(view: str, span: Span, reads: tuple[str, ...]) -> Diagnostic:
     """Recursion without a beginning."""
-    if reads:
-        reason = f"each of its rules reads {listed(reads)}, and no rule gives a first row"
-    else:
-        reason = "no rule of it can hold"
-    return _warning("FS606", f"view `{view}` is always empty: {reason}", span, "add a rule that reads other relations")
+    message = f"view `{view}` is always empty: it waits for rows of {listed(reads)}"
+    return _warning("FS606", message, span, "add a rule that needs none of them")
 
 
 def repeated_literal(text: str, span: Span) -> Diagnostic:
