@@ -44,9 +44,10 @@ def components(graph: Graph) -> list[tuple[str, ...]]:
             if step < len(graph[node]):
                 work += [(node, step + 1), (graph[node][step], 0)]
             elif low[node] == index[node]:
-                cut = stack.index(node)
-                part, stack[cut:] = stack[cut:], []
-                on_stack -= set(part)
+                part = [stack.pop()]
+                while part[-1] != node:
+                    part.append(stack.pop())
+                on_stack.difference_update(part)
                 found.append(tuple(sorted(part, key=place.__getitem__)))
     return found
 
