@@ -1,4 +1,3 @@
-# noqa: INP001 - a script beside its data, not a package
 """Make the sample warehouse's data from Debian package indexes.
 
     python examples/supply_chain/make_excerpt.py [--lists DIR] [--suite bookworm] [--out DIR]
@@ -68,7 +67,7 @@ def verify(folder: Path, second: Snapshot) -> None:
         assert old.isdisjoint(insert), table
         assert old.issuperset(delete), table
         assert (old - set(delete)) | set(insert) == second[table], table
-        print(f"{table:12} day 1: {len(old):6}  day 2: +{len(insert)} -{len(delete)}")  # noqa: T201 - its output
+        print(f"{table:12} day 1: {len(old):6}  day 2: +{len(insert)} -{len(delete)}")
 
 
 def find_index(lists: Path, suite: str) -> Path:

@@ -1,4 +1,3 @@
-# noqa: INP001 - beside its data, not a package
 """Read the committed excerpt: typed rows for day 1, and the signed changes of day 2.
 
 `TABLES` is the one place that says which columns the excerpt has; `make_excerpt.py`

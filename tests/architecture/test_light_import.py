@@ -28,9 +28,7 @@ print(json.dumps([spent, sorted({name.partition(".")[0] for name in sys.modules}
 def test_import_is_light(module: str) -> None:
     if importlib.util.find_spec(module) is None:
         pytest.skip(f"{module} is not written yet")
-    runs = [
-        json.loads(subprocess.check_output([sys.executable, "-c", PROBE, module], text=True)) for _ in range(3)
-    ]
+    runs = [json.loads(subprocess.check_output([sys.executable, "-c", PROBE, module], text=True)) for _ in range(3)]
     print(f"import {module}: {min(run[0] for run in runs) * 1000:.0f} ms of CPU")
     allowed = {"airflow"} | AIRFLOWS_OWN if module == "foreset.orchestrate" else set()
     assert set(runs[0][1]) & HEAVY <= allowed

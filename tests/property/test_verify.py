@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -14,6 +14,7 @@ from tests.refresh_cases import in_normal_form
 
 from foreset.ir.program import Program
 from foreset.ir.terms import Row
+from foreset.ir.types import Type
 from foreset.reference.naive import evaluate
 from foreset.verify.facts import SourceFacts, arrow_type, key_table
 from foreset.verify.sample import Staged, draw
@@ -21,7 +22,7 @@ from foreset.verify.tabling import derivable
 from foreset.verify.verdict import error_bound
 
 SEED = 7_000_000
-PROGRAMS = 300
+PROGRAMS = 200
 
 
 @dataclass(slots=True)
@@ -48,6 +49,13 @@ def evaluated(seed: int) -> tuple[Program, object, dict[str, frozenset[Row]], di
     for night in case.nights:
         sources |= {name: (sources[name] - delta.minus) | delta.plus for name, delta in night.items()}
     return program, layering, evaluate(layering.strata, sources, schemas, program.max_rounds), schemas
+
+
+def table_of(rows: Iterable[Row], kinds: Sequence[Type], names: list[str]) -> pa.Table:
+    ordered = sorted(rows, key=repr)
+    return pa.table(
+        [pa.array([row[i] for row in ordered], arrow_type(kind)) for i, kind in enumerate(kinds)], names=names
+    )
 
 
 def absent_rows(rows: frozenset[Row], everything: Iterable[frozenset[Row]], width: int, rng: Random) -> set[Row]:
@@ -94,10 +102,7 @@ def test_planted_errors_are_caught_at_the_stated_rate() -> None:
             rng = Random(seed)
             for planted in planted_errors(true, rng):
                 plus = planted - {next(iter(planted))} if not planted ^ true else planted
-                table = pa.table(
-                    [pa.array([row[i] for row in sorted(plus, key=repr)], arrow_type(kind)) for i, kind in enumerate(kinds)],
-                    names=[column.name for column in view.columns],
-                )
+                table = table_of(plus, kinds, [column.name for column in view.columns])
                 staged = Staged(view.columns, None, table, None)
                 plantings += 1
                 for share in (1.0, 0.5):
@@ -140,13 +145,7 @@ def test_sources_by_key_through_duckdb() -> None:
         program, _, database, schemas = evaluated(seed)
         columns = program.columns_of()
         tables = {
-            source.name: pa.table(
-                [
-                    pa.array([row[i] for row in sorted(database[source.name], key=repr)], arrow_type(kind))
-                    for i, kind in enumerate(schemas[source.name])
-                ],
-                names=[column.name for column in source.columns],
-            )
+            source.name: table_of(database[source.name], schemas[source.name], [c.name for c in source.columns])
             for source in program.sources
         }
         plain, real = SetFacts(database), SourceFacts(columns, tables.__getitem__)

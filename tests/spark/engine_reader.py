@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from tests.refresh_cases import Night, Session
 
 from foreset.engine.counters import CounterFrames
@@ -22,11 +23,20 @@ from foreset.ir.versions import Version
 from foreset.plan.choose import Situation, Size
 from foreset.plan.translate import COUNTED, translate
 from foreset.reference.replica import Chooser, Delta
+from foreset.verify.facts import arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Counters = dict[Row, tuple[int, int]]
+
+
+def local_frame(spark: SparkSession, rows: list[Row], kinds: tuple[Type, ...], names: tuple[str, ...]) -> DataFrame:
+    """Rows as a frame that needs no Python worker: Arrow goes to the JVM as it is."""
+    columns = [pa.array([row[i] for row in rows], arrow_type(kind)) for i, kind in enumerate(kinds)]
+    frame = spark.createDataFrame(pa.table(columns, names=list(names)))
+    types = row_schema(kinds, names).fields
+    return frame.select(*(frame[field.name].cast(field.dataType) for field in types))
 
 
 @dataclass(slots=True)
@@ -102,7 +112,7 @@ class EngineSession:
         frames.put(ref, Piece(self._frame(sorted(rows, key=repr), frames.schemas[ref.relation]), len(rows)))
 
     def _frame(self, rows: list[Row], kinds: tuple[Type, ...]) -> DataFrame:
-        return self.spark.createDataFrame(rows, row_schema(kinds))
+        return local_frame(self.spark, rows, kinds, column_names(len(kinds)))
 
     def _rows(self, frames: Frames, ref: Ref) -> frozenset[Row]:
         kinds = frames.schemas[ref.relation]
@@ -115,8 +125,7 @@ class EngineSession:
         kinds = self.schemas[view]
         names = column_names(len(kinds))
         rows = [(*row, *pair) for row, pair in self.counters.get(view, {}).items()]
-        schema = row_schema((*kinds, BIGINT, BIGINT), (*names, "base", "recursive"))
-        frame = self.spark.createDataFrame(rows, schema)
+        frame = local_frame(self.spark, rows, (*kinds, BIGINT, BIGINT), (*names, "base", "recursive"))
         return CounterFrames(len(kinds), lambda _: frame)
 
     def _keep(self, view: str, engine: Engine, *, building: bool) -> None:

@@ -24,7 +24,7 @@ SHARE = 1 if os.environ.get("FORESET_LONG") else 4
 CHOSEN = [pair for i, pair in enumerate(PAIRS) if (i + i // len(STRATEGIES)) % SHARE == 0]
 
 
-@pytest.mark.parametrize(("path", "strategy"), CHOSEN, ids=lambda value: value.stem if isinstance(value, Path) else value)
+@pytest.mark.parametrize(("path", "strategy"), CHOSEN, ids=lambda value: getattr(value, "stem", value))
 def test_case(path: Path, strategy: str, spark: SparkSession) -> None:
     case = read_case(path)
     assert run_strategy(case, SparkReader(spark), strategy)[0] == case.expected

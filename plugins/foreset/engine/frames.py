@@ -104,7 +104,8 @@ class Frames:
 
     def nothing(self, relation: str) -> DataFrame:
         """No rows, with the columns of `relation`."""
-        return self.spark.createDataFrame([], row_schema(self.schemas[relation]))
+        fields = row_schema(self.schemas[relation]).fields
+        return self.spark.range(0).select(*(F.lit(None).cast(field.dataType).alias(field.name) for field in fields))
 
     def _grown_from(self, ref: Ref) -> tuple[Ref, ...]:
         """The stored versions whose rows a version may hold. A virtual one may be stored all the same:

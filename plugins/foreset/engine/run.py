@@ -40,6 +40,7 @@ from foreset.ir.steps import (
 )
 from foreset.ir.versions import Version
 from foreset.reference.interpret import endless
+from foreset.session.connect import make_active
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -180,10 +181,19 @@ class Engine:
 
 
 def cut(frame: DataFrame) -> Piece:
-    """Compute `frame` once, count it on the way, and forget where it came from."""
-    observation = Observation()
-    computed = frame.observe(observation, F.count(F.lit(1)).alias("rows")).localCheckpoint(eager=True)
-    return Piece(computed, int(observation.get["rows"]))
+    """Compute `frame` once, count it, and forget where it came from.
+
+    A classic session counts on the way; Connect drops what was observed during a checkpoint,
+    so there the finished rows are counted, which is cheap.
+    """
+    session = frame.sparkSession
+    if hasattr(session, "_jvm"):
+        observation = Observation()
+        computed = frame.observe(observation, F.count(F.lit(1)).alias("rows")).localCheckpoint(eager=True)
+        return Piece(computed, int(observation.get["rows"]))
+    make_active(session)
+    computed = frame.localCheckpoint(eager=True)
+    return Piece(computed, computed.count())
 
 
 def union(frames: Sequence[DataFrame]) -> DataFrame:

@@ -16,7 +16,7 @@ def day_of_week(value: dt.date) -> int:
 
 def as_date(value: Any) -> dt.date:  # noqa: ANN401 - a date or a timestamp
     """The day of a timestamp."""
-    return value.date() if isinstance(value, dt.datetime) else value  # type: ignore[no-any-return]
+    return value.date() if isinstance(value, dt.datetime) else value
 
 
 def midnight(value: dt.date) -> dt.datetime:

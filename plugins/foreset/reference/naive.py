@@ -104,6 +104,3 @@ def _value(arg: Term, kind: Type, binding: Binding, rule: Rule) -> Value:
         value = binding[arg.name]
         return value if rule.types[arg.name] == kind else widened(value, kind)
     return arg.value if isinstance(arg, Const) else None
-
-
-

@@ -113,7 +113,7 @@ def _unsigned(value: Any, result: Type) -> Value:  # noqa: ANN401 - any number
 
 def sign(value: Any) -> int:  # noqa: ANN401 - an integer or a decimal
     """-1, 0 or 1."""
-    return (value > 0) - (value < 0)
+    return int(value > 0) - int(value < 0)
 
 
 def half_up(value: float) -> float:

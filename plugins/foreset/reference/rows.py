@@ -160,4 +160,3 @@ class Counters:
         for row in self.change:
             after[row] = self.now(row)
         return {row: pair for row, pair in after.items() if any(pair)}
-

@@ -22,7 +22,7 @@ def widened(value: Value, kind: Type) -> Value:
             return canonical_float(float(value))
         case "decimal", (int() | Decimal()):
             return as_scaled(value, kind)
-        case ("timestamp" | "timestamp_ntz"), datetime.date() if not isinstance(value, datetime.datetime):
+        case (("timestamp" | "timestamp_ntz"), datetime.date()) if not isinstance(value, datetime.datetime):
             return datetime.datetime(value.year, value.month, value.day)  # noqa: DTZ001 - naive is UTC here
         case "array", tuple() if kind.element is not None:
             return tuple(widened(item, kind.element) for item in value)

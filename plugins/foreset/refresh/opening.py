@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from foreset.errors import EnvironmentFault
 from foreset.ir.program import Program
@@ -11,7 +11,7 @@ from foreset.ir.strata import Layering
 from foreset.plan.fingerprint import fingerprints
 from foreset.plan.frozen import RefreshPlan, Request
 from foreset.refresh.context import Context, Listener, read_spec, understood
-from foreset.store import files
+from foreset.store import events, files
 from foreset.store.capture import RecordedPin, current_pin
 from foreset.store.epochs import Run, load_run, open_run
 from foreset.store.layout import Layout, join
@@ -56,10 +56,16 @@ def resume(spark: SparkSession, run: Run, listen: Listener = lambda _: None) -> 
         raise EnvironmentFault(f"run {run.run_id} has no plan", "run its open task again")
     plan = RefreshPlan.from_json(text)
     program, layering = understood(plan)
-    past = history(run.layout.root, run.layout.group)
-    previous = past[-1] if past else None
+    past = [row for row in history(run.layout.root, run.layout.group) if row.seq <= run.prev_seq]
+    previous = past[-1] if past else None  # not the newest: a retry may find its own commit there
     costs = [row.extra.get("strata", []) for row in past]
-    return Context(spark, run, plan, program, layering, previous, listen, costs)
+
+    def told(event: dict[str, Any]) -> None:
+        """Every event is kept in the run directory, whoever else listens."""
+        events.emit(run.directory, event["event"], **{key: value for key, value in event.items() if key != "event"})
+        listen(event)
+
+    return Context(spark, run, plan, program, layering, previous, told, costs)
 
 
 def reopen(spark: SparkSession, layout: Layout, refresh_id: str, listen: Listener = lambda _: None) -> Context:

@@ -15,6 +15,7 @@ from foreset.refresh.committing import commit
 from foreset.refresh.context import Context, Listener, Stopwatch
 from foreset.refresh.maintaining import maintain
 from foreset.refresh.opening import open_refresh
+from foreset.refresh.publishing import publish
 from foreset.store.epochs import close_run
 from foreset.store.layout import Layout
 from foreset.store.manifest import AlreadyCommitted, at
@@ -90,6 +91,7 @@ def _through(context: Context, watch: Stopwatch, *, dry_run: bool) -> RefreshRes
         close_run(context.run, "dry-run")
         return _result(context, context.run.prev_seq, "dry-run", watch)
     outcome = commit(context)
+    publish(context)
     return _result(context, outcome.seq, "committed", watch)
 
 

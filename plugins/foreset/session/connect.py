@@ -109,3 +109,13 @@ def report_failures_once() -> None:
 
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
+
+
+def make_active(spark: SparkSession) -> None:
+    """Make a Connect session the active one of this thread: a local checkpoint comes back through that one.
+
+    A classic session needs no help. pyspark has no public way to say it.
+    """
+    kind: Any = type(spark)
+    if not hasattr(spark, "_jvm") and hasattr(kind, "_active_session"):
+        kind._active_session.session = spark  # noqa: SLF001 - see above

@@ -19,8 +19,6 @@ from foreset.store.layout import Layout
 from foreset.store.rows import ManifestRow, ViewPin
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     import pandas as pd
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -90,9 +88,7 @@ class Snapshot:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _pin(self, view: str) -> ViewPin:
