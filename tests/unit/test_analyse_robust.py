@@ -21,33 +21,57 @@ sources:
   t: {table: raw/t, columns: {k: date, p: "decimal(9,2)", x: double, l: array<int>, on: boolean}}
 views:
 """
-TERMS = ("X", "Y", "Z", "_", "_1", "E1", "5", "-3", "2.5", "1e3", '"a"', "true", 'date("2026-01-01")', "X + 1",
-    "Y / 0",
-         "lower(X)", "nosuch(X)", "coalesce(X, 1)", "round(Z, 2)", "decimal(Y, 3, 1)", "-X", "is_null(Y)",
-         "length(X, Y)")  # fmt: skip
-RELATIONS = ("e", "t", "v", "w", "ee")
-term = st.sampled_from(TERMS)
-args = st.lists(term, max_size=5).map(", ".join)
-named = st.lists(
-    st.tuples(st.sampled_from(("a", "b", "k", "p", "zz")), term), min_size=1, unique_by=lambda p: p[0]
-).map(lambda pairs: ", ".join(f"{name}={value}" for name, value in pairs))
-atom = st.builds(lambda name, inner: f"{name}({inner})", st.sampled_from(RELATIONS), st.one_of(args, named))
-comparison = st.builds(lambda a, op, b: f"{a} {op} {b}", term, st.sampled_from(("=", "!=", "<", ">=")), term)
-test = st.builds(
-    lambda name, inner: f"{name}({inner})", st.sampled_from(("is_null", "contains", "lower", "is_nan")), args
-)
-literal = st.one_of(atom, atom.map(lambda a: f"not {a}"), comparison, test, test.map(lambda t: f"not {t}"))
-body = st.lists(literal, min_size=1, max_size=5).map(", ".join)
+TERMS = (
+    "X", "Y", "Z", "_", "_1", "E1", "5", "-3", "2.5", "1e3", '"a"', "true", 'date("2026-01-01")', "X + 1", "Y / 0",
+    "lower(X)", "nosuch(X)", "coalesce(X, 1)", "round(Z, 2)", "decimal(Y, 3, 1)", "-X", "is_null(Y)",
+    "length(X, Y)",
+)  # fmt: skip
+SANE = (*("X", "Y", "Z") * 3, "_", "5", "2.5", '"a"', 'date("2026-01-01")', "X + 1", "Y / 2", "lower(X)", "-Z")
+WIDTHS = {"e": 2, "t": 5, "v": 2, "w": 2}
+terms_of = {True: st.sampled_from(SANE), False: st.sampled_from(TERMS)}
+
+
+def atoms(*, sane: bool) -> st.SearchStrategy[str]:
+    """Atoms of the right width, or of any."""
+    term = terms_of[sane]
+    if sane:
+        name = st.sampled_from(sorted(WIDTHS))
+        return name.flatmap(
+            lambda n: st.lists(term, min_size=WIDTHS[n], max_size=WIDTHS[n]).map(lambda a: called(n, a))
+        )
+    columns = st.lists(
+        st.tuples(st.sampled_from(("a", "b", "k", "p", "zz")), term), min_size=1, unique_by=lambda p: p[0]
+    )
+    named = columns.map(lambda pairs: [f"{name}={value}" for name, value in pairs])
+    return st.builds(called, st.sampled_from((*WIDTHS, "ee")), st.one_of(st.lists(term, max_size=5), named))
+
+
+def called(name: str, args: list[str]) -> str:
+    return f"{name}({', '.join(args)})"
+
+
+def bodies_of(*, sane: bool) -> st.SearchStrategy[str]:
+    """Literals of every kind."""
+    term, atom = terms_of[sane], atoms(sane=sane)
+    comparison = st.builds(lambda a, op, b: f"{a} {op} {b}", term, st.sampled_from(("=", "!=", "<", ">=")), term)
+    names = ("is_null", "is_nan") if sane else ("is_null", "contains", "lower", "is_nan")
+    test = st.builds(called, st.sampled_from(names), st.lists(term, min_size=sane, max_size=1 if sane else 3))
+    literal = st.one_of(atom, atom, atom.map(lambda a: f"not {a}"), comparison, test, test.map(lambda t: f"not {t}"))
+    return st.lists(literal, min_size=1, max_size=5).map(", ".join)
+
+
 strategy = st.sampled_from(("auto", "counting", "insert", "stdel", "dred"))
 
 
 @st.composite
 def specs(draw: st.DrawFn) -> str:
     text = HEAD
+    sane = draw(st.booleans())
+    terms = st.lists(terms_of[sane], min_size=2 if sane else 0, max_size=2 if sane else 4)
     for name, columns in (("v", "a: string, b: int"), ("w", 'a: "decimal(5,1)", b: date')):
         text += f"  {name}:\n    columns: {{{columns}}}\n    strategy: {draw(strategy)}\n    rules: |\n"
-        for inner in draw(st.lists(st.tuples(st.one_of(args, named), body), min_size=1, max_size=3)):
-            text += f"      {name}({inner[0]}) :- {inner[1]}.\n"
+        for head, body in draw(st.lists(st.tuples(terms, bodies_of(sane=sane)), min_size=1, max_size=3)):
+            text += f"      {called(name, head)} :- {body}.\n"
     return text
 
 
