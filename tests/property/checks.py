@@ -209,9 +209,7 @@ def run_line(
         refresh(replica, case, facts, number, line, chooser, tally)
 
 
-def refresh(
-    replica: Replica, case: Case, facts: Truth, night: int, line: str, chooser: Chooser, tally: Tally
-) -> None:
+def refresh(replica: Replica, case: Case, facts: Truth, night: int, line: str, chooser: Chooser, tally: Tally) -> None:
     """One night of one line."""
     where = f"{line}, night {night}"
     try:

@@ -70,9 +70,7 @@ class Planter:
     def procedure(self, one: Procedure) -> Procedure:
         """`one` with the bug, if it has the role."""
         own = frozenset(one.views)
-        phases = tuple(
-            Phase(p.name, tuple(self._steps(p.steps, (one.strategy, p.name), own))) for p in one.phases
-        )
+        phases = tuple(Phase(p.name, tuple(self._steps(p.steps, (one.strategy, p.name), own))) for p in one.phases)
         return replace(one, phases=phases)
 
     def _is(self, role: Role, change: str) -> bool:
@@ -203,5 +201,3 @@ def places(procedure: Procedure) -> Iterator[Mutant]:
     planter.procedure(procedure)
     assert planter.found is not None
     yield from planter.found
-
-
