@@ -62,15 +62,15 @@ def _culprit(rule: Rule, frames: Frames) -> str:
     risky = [literal for literal in rule.body if any(fallible(term) for term in _terms(literal))]
     given: set[str] = {literal.var.name for literal in risky if isinstance(literal, Let)}
     safe = [literal for literal in rule.body if literal not in risky and not _needs(literal, given)]
-    atoms = [literal for literal in safe if isinstance(literal, Atom)]
-    names = sorted({arg.name for atom in atoms for arg in atom.args if isinstance(arg, Var)})
+    bound = {arg.name for literal in safe if isinstance(literal, Atom) for arg in literal.args if isinstance(arg, Var)}
+    names = sorted(bound | {literal.var.name for literal in safe if isinstance(literal, Let)})
     probe = f"{rule.head.relation}~probe"
     frames.schemas[probe] = tuple(rule.types[name] for name in names)
     frame = derive(replace(rule, head=Atom(probe, tuple(Var(name) for name in names)), body=tuple(safe)), frames)
     if frame is None:
         return ""
     slots = {name: i for i, name in enumerate(names)}
-    for row in frame.limit(LOOKED_AT).toLocalIterator():
+    for row in frame.limit(LOOKED_AT).collect():
         failure = _failure(rule, risky, slots, tuple(row))
         if failure:
             shown = ", ".join(f"{name} = {value!r}" for name, value in zip(names, row, strict=True))

@@ -39,6 +39,8 @@ def refusal(stratum: Stratum, strategy: str) -> str:
     """Why `stratum` does not admit `strategy`, whatever the change; empty when it does."""
     if strategy == "counting" and stratum.recursive:
         return "a recursive stratum can count unfounded derivations: a row may help to derive itself"
+    if strategy == "stdel":
+        return "supports are not kept yet: StDel comes with mediated views"
     return ""
 
 
