@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from random import Random
 
 import pyarrow as pa
+import pytest
 from tests.property.programs import random_case
 from tests.refresh_cases import in_normal_form
 
@@ -88,6 +89,7 @@ def test_bound_recomputation_agrees_with_full_evaluation() -> None:
     assert checked > 10 * PROGRAMS
 
 
+@pytest.mark.slow
 def test_planted_errors_are_caught_at_the_stated_rate() -> None:
     """One row dropped, added or altered in the staged result: a sample of all changed rows always sees it,
     a sample of a share of them with at least that probability."""
