@@ -5,6 +5,8 @@
 #   make test-fast   tests without a JVM and without Airflow
 #   make lint        ruff, mypy, import-linter, vulture
 #   make fuzz N=50000   random programs and nights against the reference
+#   make fuzz-spark N=500   the same through Spark and Delta tables; all refresh cases with every strategy
+#   make test-crash  kill -9 of refreshes at every point, five times each
 #   make demo        a nightly refresh, a bulk load and a second refresh through Airflow
 #   make lock        requirements.in -> requirements.txt
 
@@ -47,6 +49,13 @@ test-fast: setup
 fuzz: setup
 	@$(BIN)/python -m tests.property.fuzz --programs $(N)
 	@FORESET_FUZZ=$(N) $(BIN)/pytest tests/property --hypothesis-profile=fuzz $(ARGS)
+
+.PHONY: fuzz-spark test-crash
+fuzz-spark: setup
+	@FORESET_LONG=1 FORESET_FUZZ_SPARK=$(N) $(BIN)/python -m pytest tests/spark/test_refresh_cases.py tests/spark/test_random_refresh.py $(ARGS)
+
+test-crash: setup
+	@FORESET_LONG=1 $(BIN)/python -m pytest tests/spark/test_crashes.py $(ARGS)
 
 # ---------------------------------------------------------------------------- show
 .PHONY: demo

@@ -70,12 +70,27 @@ def _programs(program: Program) -> Iterator[Program]:
         if not any(atom.relation == view.name for other in program.views if other != view
                    for rule in other.rules for atom, _ in atoms(rule)):  # fmt: skip
             yield replace(program, views=tuple(v for v in program.views if v != view))
+    for view in program.views:  # with what it needs: so a circle of other views goes as one
+        needed = _needed(program, view.name)
+        if len(needed) < len(program.views):
+            yield replace(program, views=tuple(v for v in program.views if v.name in needed))
     for source in program.sources:
         if source.name not in used:
             yield replace(program, sources=tuple(s for s in program.sources if s != source))
     for place, view in enumerate(program.views):
         for smaller in _views(view):
             yield replace(program, views=(*program.views[:place], smaller, *program.views[place + 1 :]))
+
+
+def _needed(program: Program, name: str) -> set[str]:
+    """The view and all views below it."""
+    reads = {view.name: {atom.relation for rule in view.rules for atom, _ in atoms(rule)} for view in program.views}
+    found, waiting = {name}, [name]
+    while waiting:
+        below = (reads[waiting.pop()] & reads.keys()) - found
+        found |= below
+        waiting += below
+    return found
 
 
 def _views(view: View) -> Iterator[View]:

@@ -1,6 +1,6 @@
 """The same refresh cases as in memory, on the Spark engine.
 
-A quarter of the pairs of case and strategy runs in `make test`, chosen so that every
+A sixth of the pairs of case and strategy runs in `make test`, chosen so that every
 case and every strategy is in it; all of them under FORESET_LONG=1 (`make fuzz-spark`).
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 PAIRS = [(path, strategy) for path in sorted(CASES.glob("*.case")) for strategy in STRATEGIES]
-SHARE = 1 if os.environ.get("FORESET_LONG") else 4
+SHARE = 1 if os.environ.get("FORESET_LONG") else 6
 CHOSEN = [pair for i, pair in enumerate(PAIRS) if (i + i // len(STRATEGIES)) % SHARE == 0]
 
 
