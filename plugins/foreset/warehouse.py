@@ -85,14 +85,20 @@ class Warehouse:
 
     def check(self) -> list[Diagnostic]:
         """All faults and warnings of all specs."""
+        from foreset.analyse.across import check_groups
         from foreset.rewrite.pipeline import prepare
 
         found: list[Diagnostic] = []
-        for loaded in self._loaded():
-            found += loaded.report
-            if loaded.program is not None:
-                found += prepare(loaded.program).report
-        return found
+        sound = []
+        loaded = self._loaded()
+        for one in loaded:
+            found += one.report
+            if one.program is not None:
+                prepared = prepare(one.program)
+                found += prepared.report
+                sound += [prepared.program] if prepared.program else []
+        names = {one.program.group if one.program else Path(one.file).stem for one in loaded}
+        return [*found, *check_groups(sound, names)]
 
     def groups(self) -> list[str]:
         """The groups that have a spec."""

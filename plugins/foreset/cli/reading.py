@@ -159,4 +159,6 @@ def table(rows: pa.Table) -> list[str]:
 
 
 def _cell(value: object) -> str:
-    return "NULL" if value is None else str(value)
+    from foreset.cli.output import visible
+
+    return "NULL" if value is None else visible(str(value))
