@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from pyspark.sql import functions as F
 from tests.refresh_cases import Night, Session
 
 from foreset.engine.counters import CounterFrames
@@ -33,6 +34,9 @@ Counters = dict[Row, tuple[int, int]]
 
 def local_frame(spark: SparkSession, rows: list[Row], kinds: tuple[Type, ...], names: tuple[str, ...]) -> DataFrame:
     """Rows as a frame that needs no Python worker: Arrow goes to the JVM as it is."""
+    if not rows:  # Connect takes no empty table
+        fields = row_schema(kinds, names).fields
+        return spark.range(0).select(*(F.lit(None).cast(field.dataType).alias(field.name) for field in fields))
     columns = [pa.array([row[i] for row in rows], arrow_type(kind)) for i, kind in enumerate(kinds)]
     frame = spark.createDataFrame(pa.table(columns, names=list(names)))
     types = row_schema(kinds, names).fields

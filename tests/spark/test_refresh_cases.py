@@ -1,7 +1,7 @@
 """The same refresh cases as in memory, on the Spark engine.
 
-A sixth of the pairs of case and strategy runs in `make test`, chosen so that every
-case and every strategy is in it; all of them under FORESET_LONG=1 (`make fuzz-spark`).
+A twelfth of the pairs runs in `make test`, spread over cases and strategies; all of them
+under FORESET_LONG=1 (`make fuzz-spark`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 PAIRS = [(path, strategy) for path in sorted(CASES.glob("*.case")) for strategy in STRATEGIES]
-SHARE = 1 if os.environ.get("FORESET_LONG") else 6
+SHARE = 1 if os.environ.get("FORESET_LONG") else 12
 CHOSEN = [pair for i, pair in enumerate(PAIRS) if (i + i // len(STRATEGIES)) % SHARE == 0]
 
 
