@@ -1,0 +1,23 @@
+"""Names that Airflow and Foreset share: which DAG is which group, which run is which refresh."""
+
+from __future__ import annotations
+
+PREFIX = "foreset_"
+
+
+def dag_id(group: str) -> str:
+    """The DAG of a group."""
+    return PREFIX + group
+
+
+def group_of(dag: str) -> str | None:
+    """The group of a DAG; None for a DAG that is not ours."""
+    return dag.removeprefix(PREFIX) if dag.startswith(PREFIX) and len(dag) > len(PREFIX) else None
+
+
+def refresh_id(run_id: str) -> str:
+    """The refresh of an Airflow run: the run's own id, so that a retry or a cleared task goes on with it.
+
+    Airflow admits the same characters in run ids as we do in refresh ids.
+    """
+    return run_id
