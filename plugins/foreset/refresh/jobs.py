@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from foreset.errors import ForesetError
 from foreset.refresh.context import Context
+from foreset.refresh.failing import failures_told
 from foreset.refresh.opening import reopen
 from foreset.session.locations import absolute_warehouse
 from foreset.session.open import open_session
@@ -35,7 +36,9 @@ def run_phase(arguments: argparse.Namespace, phase: Phase) -> int:
     """Run one phase of an open refresh; its facts go to stdout, failures to stderr with their exit code."""
 
     def work(spark: SparkSession, layout: Layout) -> Mapping[str, Any]:
-        return phase(reopen(spark, layout, arguments.refresh_id), arguments)
+        context = reopen(spark, layout, arguments.refresh_id)
+        with failures_told(context, f"stratum-{arguments.stratum}" if "stratum" in arguments else ""):
+            return phase(context, arguments)
 
     return run(arguments, work)
 

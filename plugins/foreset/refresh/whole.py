@@ -13,6 +13,7 @@ from foreset.refresh.capturing import capture_all, nothing_moved
 from foreset.refresh.checking import verify
 from foreset.refresh.committing import commit
 from foreset.refresh.context import Context, Listener, Stopwatch
+from foreset.refresh.failing import failures_told
 from foreset.refresh.maintaining import maintain
 from foreset.refresh.opening import open_refresh
 from foreset.refresh.publishing import publish
@@ -74,7 +75,8 @@ def refresh(
         assert row is not None
         return result_of(row, "committed", watch.seconds)
     try:
-        return _through(opened, watch, dry_run=request.dry_run)
+        with failures_told(opened):
+            return _through(opened, watch, dry_run=request.dry_run)
     except BaseException:
         close_run(opened.run, "failed")
         raise

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from foreset.errors import Fenced, UsageError
-from foreset.store import delta, files, manifest
+from foreset.store import delta, events, files, manifest
 from foreset.store.layout import Layout, join
 from foreset.store.protocol import Allocate, AlreadyCommitted, Busy, Holder, Refused, decide_open
 from foreset.store.rows import ManifestRow, SourcePin
@@ -79,6 +79,7 @@ def open_run(
     run = Run(layout, run_id, refresh_id, attempt, epoch, record.prev_seq, record.sources)
     files.write_once(_epoch_file(layout, epoch), json.dumps({"run_id": run_id, "attempt_id": attempt}))
     heartbeat(run)
+    events.emit(run.directory, "opened", epoch=epoch, attempt=attempt)
     return run
 
 
@@ -112,6 +113,7 @@ def heartbeat(run: Run) -> None:
 def close_run(run: Run, outcome: str) -> None:
     """Say that the run is over (`committed`, `unchanged`, `failed`): a rival need not wait any more."""
     close_epoch(run.layout, run.epoch, outcome)
+    events.emit(run.directory, "closed", outcome=outcome, attempt=run.attempt_id)
 
 
 def close_epoch(layout: Layout, epoch: int, outcome: str) -> None:
