@@ -69,7 +69,7 @@ def _advance(progress: Progress, tasks: dict[int, TaskID], event: Event) -> None
             tasks[number or 0] = progress.add_task(", ".join(views), total=None, what=strategy)
         case {"event": "round", "round": done, "rows": rows} if number in tasks:
             progress.update(tasks[number], what=f"round {done}, {_rows(rows)} new rows")
-        case {"event": "finished", "phase": str(phase)} if phase.startswith("stratum-"):
+        case {"event": "finished", "phase": str(phase)} if phase.removeprefix("stratum-").isdigit():
             task = tasks.get(int(phase.removeprefix("stratum-")))
             if task is not None:
                 progress.update(task, total=1, completed=1, what=f"{event['strategy']}, {event['seconds']:.1f} s")

@@ -13,7 +13,7 @@ from foreset.errors import UsageError, VerificationFailed
 from foreset.ir.program import Program, Source
 from foreset.ir.strata import Layering
 from foreset.refresh.context import Context, Stopwatch
-from foreset.refresh.maintaining import source_at, view_facts
+from foreset.refresh.inputs import source_at, view_facts
 from foreset.refresh.recounting import differences
 from foreset.store import arrow, delta, manifest
 from foreset.store.layout import Layout, table_path

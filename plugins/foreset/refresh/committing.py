@@ -12,7 +12,7 @@ from foreset.engine.types import row_schema
 from foreset.ir.program import Column, View
 from foreset.ir.types import BIGINT
 from foreset.refresh.context import Context, Stopwatch
-from foreset.refresh.maintaining import view_facts
+from foreset.refresh.inputs import view_facts
 from foreset.refresh.staging import staged_frame
 from foreset.store import counters, manifest, pins, signed
 from foreset.store.capture import RecordedPin

@@ -59,6 +59,18 @@ class Context:
         self.listen({"event": "finished", "phase": name, **facts})
         return facts
 
+    def settle(self, name: str, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Note a decision that is made once; returns what the first to decide has noted."""
+        files.write_once(self.path("marks", f"{name}.json"), json.dumps(facts, indent=1))
+        settled = self.settled(name)
+        assert settled is not None
+        return settled
+
+    def settled(self, name: str) -> Mapping[str, Any] | None:
+        """What `settle` noted; None before."""
+        text = files.read_once(self.path("marks", f"{name}.json"))
+        return None if text is None else json.loads(text)
+
     def source(self, name: str) -> Source:
         """The source of that name."""
         return next(source for source in self.program.sources if source.name == name)

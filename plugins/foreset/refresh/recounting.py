@@ -13,7 +13,7 @@ from foreset.ir.types import Type
 from foreset.ir.versions import Version
 from foreset.plan.translate import translate
 from foreset.refresh.context import Context
-from foreset.refresh.maintaining import put_input, put_old, view_facts
+from foreset.refresh.inputs import put_input, put_old, view_facts
 from foreset.refresh.staging import inside, staged_frame
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ FEW_FILES = 100_000  # rows that one file may well hold
 
 def stage(context: Context, pieces: tuple[Piece, ...], columns: tuple[Column, ...], *where: str) -> Mapping[str, Any]:
     """Write the pieces as one parquet folder; says where and how many rows, None for no rows."""
+    assert all(piece.rows is not None for piece in pieces), "rows that nobody counted would be lost here"
     rows = sum(piece.rows or 0 for piece in pieces)
     if not rows:
         return {"path": None, "rows": 0}

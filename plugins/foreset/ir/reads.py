@@ -1,0 +1,90 @@
+"""What steps read that was there before them, and what they write: so that a later task can be given just that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from foreset.ir.rules import Rule, atoms
+from foreset.ir.steps import (
+    AssertCounts,
+    Derive,
+    Forget,
+    Merge,
+    Pick,
+    Procedure,
+    Ref,
+    Repeat,
+    Step,
+    Subtract,
+    Tally,
+)
+from foreset.ir.versions import VIRTUAL, Version
+
+
+def handed_over(procedure: Procedure) -> tuple[Ref, ...]:
+    """The stored versions that the last phase reads and the phases before it have written, sorted."""
+    *before, last = procedure.phases
+    written = {ref for phase in before for step in phase.steps for ref in _written(step)}
+    return tuple(sorted(written & awaited(last.steps)))
+
+
+def awaited(steps: Iterable[Step]) -> frozenset[Ref]:
+    """The stored versions that `steps` read before they assign them."""
+    return frozenset(_awaited(steps, set()))
+
+
+def _awaited(steps: Iterable[Step], assigned: set[Ref]) -> set[Ref]:
+    found: set[Ref] = set()
+    for step in steps:
+        found |= {stored for ref in _read(step) for stored in _stored(ref)} - assigned
+        if isinstance(step, Repeat):  # its body may run not at all, so what it assigns is not sure
+            found |= _awaited(step.body, set(assigned))
+        else:
+            assigned |= set(_written(step))
+    return found
+
+
+def _read(step: Step) -> Iterator[Ref]:
+    match step:
+        case Derive(parts=parts):
+            for part in parts:
+                yield from _in_rules(part.rules)
+                yield from (*((part.within,) if part.within else ()), *part.without)
+        case Tally(parts=counts):
+            for count in counts:
+                yield from _in_rules(count.rules)
+        case Merge(target=target, source=source):
+            yield from (target, source)
+        case Subtract(source=source, less=less):
+            yield from (source, *less)
+        case Pick(source=source, without=without):
+            yield from (source, *without)
+        case Repeat(until_empty=until_empty):
+            yield from until_empty
+        case Forget() | AssertCounts():
+            return
+
+
+def _written(step: Step) -> Iterator[Ref]:
+    match step:
+        case Derive(parts=parts):
+            yield from (part.target for part in parts)
+        case Tally(parts=counts):
+            yield from (Ref(count.relation, Version.TOUCHED) for count in counts)
+        case Merge(target=target) | Subtract(target=target) | Pick(target=target):
+            yield target
+        case Repeat(body=body):
+            yield from (ref for inner in body for ref in _written(inner))
+        case Forget() | AssertCounts():
+            return
+
+
+def _in_rules(rules: Iterable[Rule]) -> Iterator[Ref]:
+    return (Ref(atom.relation, atom.version) for rule in rules for atom, _ in atoms(rule))
+
+
+def _stored(ref: Ref) -> Iterator[Ref]:
+    """The stored versions of which `ref` is made."""
+    shape = VIRTUAL.get(ref.version)
+    versions = (ref.version,) if shape is None else (shape.base, *shape.less, *shape.more)
+    return (Ref(ref.relation, version) for version in versions)

@@ -1,0 +1,50 @@
+"""Choose how a stratum is brought up to date: once in a refresh, by whoever comes first."""
+
+from __future__ import annotations
+
+from foreset.errors import ForesetError
+from foreset.ir.strata import Stratum
+from foreset.plan.choose import Choice, Mode, Situation, Size, choose
+from foreset.plan.history import cost_of
+from foreset.plan.translate import single_derivation
+from foreset.refresh.capturing import capture_one
+from foreset.refresh.context import Context
+from foreset.refresh.inputs import pin_of, view_facts
+
+
+class Refused(ForesetError):
+    """`strict` forbids what this refresh would have to do."""
+
+    exit_code = 3
+
+
+def chosen(context: Context, stratum: Stratum) -> Choice:
+    """The strategy of a stratum, which all parts and retries of this refresh share."""
+    name = f"stratum-{stratum.number}-choice"
+    known = context.settled(name)
+    if known is None:
+        choice = choose(stratum, situation_of(context, stratum), Mode(context.plan.mode))
+        if choice.refused:
+            raise Refused(f"{stratum.title} would have to be recomputed: {choice.reason}", "refresh with --mode auto")
+        known = context.settle(name, {"strategy": choice.strategy, "reason": choice.reason})
+    return Choice(known["strategy"], known["reason"])
+
+
+def situation_of(context: Context, stratum: Stratum) -> Situation:
+    """What is known when the stratum's turn comes."""
+    sizes = {name: _size(context, name) for name in stratum.reads}
+    rebuild = next((context.plan.rebuild[view] for view in stratum.names if view in context.plan.rebuild), "")
+    for name in stratum.reads:
+        if not rebuild and name in context.run.sources and capture_one(context, name)["taken_whole"]:
+            rebuild = f"source {name} had to be taken whole: {capture_one(context, name)['reason']}"
+    state = context.previous.state if context.previous else {}
+    counted = single_derivation(stratum) or all(name in state for name in stratum.names)
+    return Situation(sizes, rebuild, counted, cost_of(stratum.names, context.history))
+
+
+def _size(context: Context, name: str) -> Size:
+    if name in context.run.sources:
+        facts = capture_one(context, name)
+        return Size(facts["inserted"], facts["deleted"], facts.get("rows") or 0)
+    facts, pin = view_facts(context, name), pin_of(context, name)
+    return Size(facts["plus"]["rows"], facts["minus"]["rows"], pin.rows if pin else 0)

@@ -1,0 +1,62 @@
+"""What the deletion part of a stratum hands over to its insertion part, perhaps in another process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from foreset.engine.counters import CounterFrames
+from foreset.engine.frames import Piece
+from foreset.engine.run import Engine, cut
+from foreset.engine.types import column_names
+from foreset.ir.program import Column
+from foreset.ir.reads import handed_over
+from foreset.ir.steps import Procedure, Ref
+from foreset.ir.types import BIGINT, Type
+from foreset.ir.versions import Version
+from foreset.refresh.context import Context
+from foreset.refresh.staging import stage, staged_frame
+
+Facts = Mapping[str, Any]
+TALLIES = (Column("base", BIGINT), Column("recursive", BIGINT))
+
+
+def save(context: Context, engine: Engine, procedure: Procedure, folder: tuple[str, ...]) -> Facts:
+    """Stage the versions and the changes of counters that the last phase reads; says where they lie."""
+    frames = engine.frames
+    versions = []
+    for number, ref in enumerate(handed_over(procedure)):
+        columns = _plain(frames.schemas[ref.relation])
+        staged = stage(context, frames.pieces(ref), columns, *folder, f"{number}-{ref.version}")
+        versions.append({"relation": ref.relation, "version": ref.version, **staged})
+    counters = {}
+    for view, counter in engine.counters.items():
+        changes = counter.current()
+        columns = (*_plain(frames.schemas[view]), *TALLIES)
+        pieces = () if changes is None else (cut(changes),)
+        counters[view] = stage(context, pieces, columns, *folder, view, "counters")
+    return {"versions": versions, "counters": counters, "rows_read": frames.rows_read}
+
+
+def load(context: Context, engine: Engine, saved: Facts) -> None:
+    """Put back what `save` staged."""
+    frames = engine.frames
+    for staged in saved["versions"]:
+        ref = Ref(staged["relation"], Version(staged["version"]))
+        frames.put(ref, *_pieces(context, staged, _plain(frames.schemas[ref.relation])))
+    for view, staged in saved["counters"].items():
+        kinds = frames.schemas[view]
+        counter = engine.counters.setdefault(view, CounterFrames(len(kinds)))
+        counter.changes += _pieces(context, staged, (*_plain(kinds), *TALLIES))
+    for name, rows in saved["rows_read"].items():
+        frames.rows_read[name] = frames.rows_read.get(name, 0) + rows
+
+
+def _pieces(context: Context, staged: Facts, columns: tuple[Column, ...]) -> tuple[Piece, ...]:
+    frame = staged_frame(context, staged, columns)
+    return () if frame is None else (Piece(frame, staged["rows"]),)
+
+
+def _plain(kinds: tuple[Type, ...]) -> tuple[Column, ...]:
+    """Columns under the engine's own names."""
+    return tuple(Column(name, kind) for name, kind in zip(column_names(len(kinds)), kinds, strict=True))

@@ -1,0 +1,123 @@
+"""What a stratum starts from: the states that readers have, and the differentials of what lies below."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F
+
+from foreset.engine.counters import CounterFrames
+from foreset.engine.frames import Frames, Piece, anti
+from foreset.engine.types import column_names
+from foreset.ir.steps import Ref
+from foreset.ir.strata import Stratum
+from foreset.ir.versions import Version
+from foreset.plan.translate import single_derivation
+from foreset.refresh.capturing import capture_one, differential
+from foreset.refresh.context import Context
+from foreset.refresh.staging import inside, staged_frame
+from foreset.store import counters as stored_counters
+from foreset.store import signed
+from foreset.store.capture.origins import open_origin
+from foreset.store.rows import ViewPin
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Facts = Mapping[str, Any]
+
+
+def view_facts(context: Context, view: str) -> Facts:
+    """What the finished stratum of `view` staged for it."""
+    facts = context.mark(f"stratum-{context.layering.of(view).number}")
+    assert facts is not None, f"{view} is read before it is maintained"
+    found: Facts = facts["views"][view]
+    return found
+
+
+def pin_of(context: Context, view: str) -> ViewPin | None:
+    """The pin of a view whose rows fit the view as it is now defined."""
+    pin = context.previous.views.get(view) if context.previous else None
+    same = pin is not None and dict(pin.columns) == {c.name: str(c.type) for c in context.view(view).columns}
+    return pin if same else None
+
+
+def put_input(context: Context, frames: Frames, name: str, *, new_only: bool, distinct: bool) -> None:
+    """Put what a stratum reads of a lower relation: its states and its differential."""
+    if name in context.run.sources:
+        _put_source(context, frames, name, new_only=new_only, distinct=distinct)
+        return
+    facts, columns = view_facts(context, name), context.view(name).columns
+    put_old(context, frames, name)
+    for version, staged in ((Version.PLUS, facts["plus"]), (Version.MINUS, facts["minus"])):
+        frame = staged_frame(context, staged, columns)
+        if frame is not None:
+            frames.put(Ref(name, version), Piece(inside(frame, columns), staged["rows"]))
+
+
+def _put_source(context: Context, frames: Frames, name: str, *, new_only: bool, distinct: bool) -> None:
+    """The source's old and new state and its differential; a refresh that builds reads the new state only."""
+    source, facts = context.source(name), capture_one(context, name)
+    new = source_at(context, name, context.run.sources[name].to_version, distinct=distinct)
+    frames.put(Ref(name, Version.NEW), Piece(new, facts["rows"]))
+    if new_only:
+        return
+    found = differential(context, name)
+    assert found is not None, "a source that was taken whole is only read to build"
+    assert context.previous is not None, "without an earlier refresh every source is taken whole"
+    if facts["old_lost"]:
+        gone = anti(new, F.broadcast(inside(found.plus, source.columns)))
+        old = gone.unionAll(inside(found.minus, source.columns))
+    else:
+        old = source_at(context, name, context.previous.sources[name].to_version, distinct=distinct)
+    frames.put(Ref(name, Version.OLD), Piece(old, facts["rows"]))
+    for version, frame, rows in (
+        (Version.PLUS, found.plus, found.counts.inserted),
+        (Version.MINUS, found.minus, found.counts.deleted),
+    ):
+        frames.put(Ref(name, version), Piece(inside(frame, source.columns), rows))
+
+
+def source_at(context: Context, name: str, version: int, *, distinct: bool) -> DataFrame:
+    """A source at a version. Copies of a row count as derivations, so tallies need it `distinct`; sets do not."""
+    source = context.source(name)
+    rows = inside(open_origin(context.spark, source, context.layout.root, version).at(version), source.columns)
+    return rows.distinct() if distinct else rows
+
+
+def put_old(context: Context, frames: Frames, view: str) -> None:
+    """Put the state of a view that readers have now."""
+    pin, columns = pin_of(context, view), context.view(view).columns
+    if pin is None:
+        return
+    names = [column.name for column in columns]
+    rows = signed.read(context.spark, context.layout.resolve(pin.path), pin.version, names)
+    frames.put(Ref(view, Version.OLD), Piece(inside(rows, columns), pin.rows))
+
+
+def counters_of(context: Context, frames: Frames, stratum: Stratum, view: str) -> CounterFrames:
+    """The stored counters; where no row can have two derivations, its presence is its count."""
+    width = len(frames.schemas[view])
+    names = column_names(width)
+    if single_derivation(stratum):
+        old = Ref(view, Version.OLD)
+
+        def present(rows: Piece) -> DataFrame:
+            held = frames.held(rows, old)
+            found = frames.nothing(view) if held is None else held
+            one, none = F.lit(1).cast("bigint"), F.lit(0).cast("bigint")
+            return found.select(*names, one.alias("base"), none.alias("recursive"))
+
+        return CounterFrames(width, present)
+    assert context.previous is not None
+    pin = context.previous.state[view]
+    columns = [column.name for column in context.view(view).columns]
+
+    def lookup(rows: Piece) -> DataFrame:
+        keys = rows.frame.toDF(*columns)
+        path = context.layout.resolve(pin.path)
+        sums = stored_counters.read(context.spark, path, pin.version, columns, keys, few=rows.small)
+        return sums.toDF(*names, "base", "recursive")
+
+    return CounterFrames(width, lookup)
