@@ -2,6 +2,7 @@
 
     python -m tests.property.fuzz --programs 50000      from a seed of its own, which it prints
     python -m tests.property.fuzz --seed 381            one program again, as a `.case` if it fails
+    python -m tests.property.fuzz --reader inproc       strategies by lot on the in-process reader
 
 Two processes. The first difference ends the run: the case is made small, and printed as it
 would be committed under tests/cases/refresh/.
@@ -14,19 +15,22 @@ import datetime as dt
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from itertools import islice
 from multiprocessing import get_context
 from random import SystemRandom
 
 from tests.property.checks import Difference, Tally, check, truth
+from tests.property.inproc import check_in_process
 from tests.property.minimise import minimise
 from tests.property.programs import random_case
 from tests.refresh_cases import Case, case_text, with_expectation
 
 CHUNK = 25
 PROCESSES = 2
+Check = Callable[[Case], Tally]
+CHECKS: dict[str, Check] = {"reference": check, "inproc": check_in_process}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -36,32 +40,35 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--start", type=int, help="the first seed (default: by lot)")
     parser.add_argument("--seed", type=int, help="only this one")
     parser.add_argument("--minutes", type=float, default=0.0, help="stop after that long (default: never)")
+    parser.add_argument("--reader", choices=tuple(CHECKS), default="reference", help="what runs the steps")
     options = parser.parse_args(arguments)
     if options.seed is not None:
-        return _report_one(options.seed)
+        return _report_one(options.seed, options.reader)
     start = SystemRandom().randrange(10**9) if options.start is None else options.start
-    return run(start, options.programs, options.minutes)
+    return run(start, options.programs, options.minutes, options.reader)
 
 
-def run(start: int, programs: int, minutes: float = 0.0) -> int:
+def run(start: int, programs: int, minutes: float = 0.0, reader: str = "reference") -> int:
     """Seeds `start` to `start + programs - 1`, as people watch it."""
     now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
     print(f"seeds {start} to {start + programs - 1}, {now}, {_commit()}", flush=True)
-    total, failed, seconds = campaign(start, programs, minutes)
+    total, failed, seconds = campaign(start, programs, minutes, reader)
     print(f"{total}; {seconds:,.0f} s; {len(failed)} differences")
     for seed in failed[:1]:
-        _report_one(seed)
+        _report_one(seed, reader)
     return 1 if failed else 0
 
 
-def campaign(start: int, programs: int, minutes: float = 0.0) -> tuple[Tally, list[int], float]:
+def campaign(
+    start: int, programs: int, minutes: float = 0.0, reader: str = "reference"
+) -> tuple[Tally, list[int], float]:
     """What `programs` seeds from `start` came to, the first seeds that failed, and the seconds."""
     began = time.monotonic()
     total = Tally()
     failed: list[int] = []
     chunks = iter([range(s, min(s + CHUNK, start + programs)) for s in range(start, start + programs, CHUNK)])
     with ProcessPoolExecutor(PROCESSES, get_context("fork")) as pool:
-        for tally, bad in _results(pool, chunks):
+        for tally, bad in _results(pool, chunks, reader):
             total.add(tally)
             failed += bad
             spent = time.monotonic() - began
@@ -73,38 +80,40 @@ def campaign(start: int, programs: int, minutes: float = 0.0) -> tuple[Tally, li
     return total, failed, time.monotonic() - began
 
 
-def _results(pool: ProcessPoolExecutor, chunks: Iterator[range]) -> Iterator[tuple[Tally, list[int]]]:
+def _results(pool: ProcessPoolExecutor, chunks: Iterator[range], reader: str) -> Iterator[tuple[Tally, list[int]]]:
     """Results as they come, with few chunks waiting."""
-    pending: set[Future[tuple[Tally, list[int]]]] = {pool.submit(_chunk, c) for c in islice(chunks, 2 * PROCESSES)}
+    pending: set[Future[tuple[Tally, list[int]]]] = {
+        pool.submit(_chunk, c, reader) for c in islice(chunks, 2 * PROCESSES)
+    }
     while pending:
         done, pending = wait(pending, return_when=FIRST_COMPLETED)
-        pending |= {pool.submit(_chunk, c) for c in islice(chunks, len(done))}
+        pending |= {pool.submit(_chunk, c, reader) for c in islice(chunks, len(done))}
         for future in done:
             yield future.result()
 
 
-def _chunk(seeds: range) -> tuple[Tally, list[int]]:
+def _chunk(seeds: range, reader: str) -> tuple[Tally, list[int]]:
     total, failed = Tally(), []
     for seed in seeds:
         try:
-            total.add(check(random_case(seed)))
+            total.add(CHECKS[reader](random_case(seed)))
         except Difference:
             failed.append(seed)
     return total, failed
 
 
-def _report_one(seed: int) -> int:
+def _report_one(seed: int, reader: str) -> int:
     """Run one seed; print the smallest case that fails."""
     try:
-        print(f"seed {seed}: {check(random_case(seed))}")
+        print(f"seed {seed}: {CHECKS[reader](random_case(seed))}")
     except Difference as difference:
         print(f"seed {seed}: {difference}\n")
-        print(counterexample(random_case(seed)))
+        print(counterexample(random_case(seed), CHECKS[reader]))
         return 1
     return 0
 
 
-def counterexample(case: Case) -> str:
+def counterexample(case: Case, check: Check = check) -> str:
     """The smallest case that fails as text, with what the oracles expect if they agree."""
     small = minimise(case, check)
     try:

@@ -45,6 +45,16 @@ def heads(rule: Rule, memory: Memory, schemas: Schemas, within: Ref | None = Non
         yield from _heads_within(rule, memory, schemas, rows)
 
 
+def settle(
+    rule: Rule, slots: Mapping[str, int], bindings: list[Row], literals: Sequence[Literal]
+) -> tuple[dict[str, int], list[Row]]:
+    """Apply conditions and values, no atoms, in their order; for readers that join elsewhere."""
+    join = _Join(rule, Memory(), {}, dict(slots), bindings)
+    for literal in literals:
+        _apply(join, literal)
+    return join.slots, join.bindings
+
+
 def _heads_within(rule: Rule, memory: Memory, schemas: Schemas, rows: Iterable[Row]) -> Iterator[Row]:
     """Start from the wanted rows, so that the cost follows them.
 

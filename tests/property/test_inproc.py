@@ -1,0 +1,25 @@
+"""Random programs on the in-process reader; more by `python -m tests.property.fuzz --reader inproc`."""
+
+from __future__ import annotations
+
+import pytest
+from tests.property.inproc import check_in_process
+from tests.property.programs import random_case
+
+SEED = 88_000
+PROGRAMS = 12
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + PROGRAMS))
+def test_random_program(seed: int) -> None:
+    tally = check_in_process(random_case(seed))
+    assert tally.refreshes == 6
+
+
+def test_that_the_programs_do_something() -> None:
+    """Half of the views' differentials and more are not empty, or the test above says little."""
+    total = check_in_process(random_case(SEED))
+    for seed in range(SEED + 1, SEED + 4):
+        total.add(check_in_process(random_case(seed)))
+    assert total.moved > 0.3 * total.views
+    assert len(total.chosen) > 3
