@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from foreset.analyse.binding import occurrences
 from foreset.analyse.bounds import contradiction
 from foreset.analyse.faults import warnings as faults
 from foreset.diagnostics import Diagnostic, Span
 from foreset.ir.program import Program, View
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, atoms
-from foreset.ir.terms import Call, Term, Var
+from foreset.ir.renaming import numbered
+from foreset.ir.rules import Atom, Literal, Negation, Rule, atoms, literal_variables, set_variables
 from foreset.ir.text import print_atom, print_literal
 
 _NOWHERE = Span("", 1, 1)
@@ -23,6 +22,8 @@ def of_written(rule: Rule) -> Iterator[Diagnostic]:
     """Variables that stand alone."""
     found = list(occurrences(rule))
     counts = Counter(var.name for var, _ in found)
+    counts.update(var.name for one in rule.sets for var in set_variables(one))
+    yield from _of_sets(rule, counts)
     for var, literal in found:
         if counts[var.name] == 1 and not var.name.startswith("_") and literal is not rule.head:
             span = var.span or rule.span or _NOWHERE
@@ -33,6 +34,14 @@ def of_written(rule: Rule) -> Iterator[Diagnostic]:
                     yield faults.single_variable(var.name, span)
                 case _:
                     yield faults.unused_value(var.name, span)
+
+
+def _of_sets(rule: Rule, counts: Mapping[str, int]) -> Iterator[Diagnostic]:
+    """Where variables are local, one that stands alone says nothing; in `setof` it groups."""
+    for one in rule.sets:
+        for var in (v for literal in one.body for v in literal_variables(literal)) if one.local else ():
+            if counts[var.name] == 1 and not var.name.startswith("_"):
+                yield faults.single_variable(var.name, var.span or one.span or _NOWHERE)
 
 
 # ---------------------------------------------------------------- rules in normal form
@@ -54,7 +63,7 @@ def of_views(views: tuple[View, ...]) -> Iterator[Diagnostic]:
     for view in views:
         seen: dict[Rule, Rule] = {}
         for rule in view.rules:
-            first = seen.setdefault(_renamed(rule), rule)
+            first = seen.setdefault(numbered(rule), rule)
             if first is not rule and first.span is not None:
                 yield faults.duplicate_rule(rule.span or _NOWHERE, first.span.line)
     yield from _empty(views)
@@ -68,7 +77,7 @@ def _empty(views: tuple[View, ...]) -> Iterator[Diagnostic]:
         empty -= filled
         settled = not filled
     for view in views:
-        if view.name in empty:
+        if view.name in empty and not view.hidden:
             reads = dict.fromkeys(
                 a.relation for r in view.rules for a, no in atoms(r) if not no and a.relation in empty
             )
@@ -80,44 +89,11 @@ def _may_hold(rule: Rule, empty: set[str]) -> bool:
     return not any(atom.relation in empty and not negated for atom, negated in atoms(rule)) and not contradiction(rule)
 
 
-def _renamed(rule: Rule) -> Rule:
-    """The rule with its variables called by their order, so that equal rules are equal."""
-    names: dict[str, str] = {}
-    for var, _ in occurrences(rule):
-        names.setdefault(var.name, f"V{len(names)}")
-    body = tuple(_renamed_literal(literal, names) for literal in rule.body)
-    head = replace(rule.head, args=tuple(_renamed_term(arg, names) for arg in rule.head.args))
-    return Rule(head, body)
-
-
-def _renamed_literal(literal: Literal, names: Mapping[str, str]) -> Literal:
-    match literal:
-        case Atom(args=args):
-            return replace(literal, args=tuple(_renamed_term(arg, names) for arg in args))
-        case Negation(atom=atom):
-            return Negation(replace(atom, args=tuple(_renamed_term(arg, names) for arg in atom.args)))
-        case Comparison(op=op, left=left, right=right):
-            return Comparison(op, _renamed_term(left, names), _renamed_term(right, names))
-        case Test(call=call):
-            return replace(literal, call=_renamed_term(call, names))
-        case Let(var=var, term=term):
-            return Let(Var(names[var.name]), _renamed_term(term, names))
-
-
-def _renamed_term(term: Term, names: Mapping[str, str]) -> Term:
-    match term:
-        case Var(name=name):
-            return Var(names[name])
-        case Call(args=args):
-            return replace(term, args=tuple(_renamed_term(arg, names) for arg in args))
-        case _:
-            return term
-
-
 # ---------------------------------------------------------------- the program
 def of_program(program: Program) -> Iterator[Diagnostic]:
-    """Sources that no rule reads."""
-    read = {atom.relation for rule in program.rules for atom, _ in atoms(rule)}
+    """Sources that neither a rule nor a `deny:` reads."""
+    denials = (one.rule for view in program.views for one in view.expectations if one.rule is not None)
+    read = {atom.relation for rule in (*program.rules, *denials) for atom, _ in atoms(rule)}
     for source in program.sources:
         if source.name not in read:
             yield faults.source_not_read(source.name, source.span or _NOWHERE)

@@ -30,11 +30,21 @@ def check_views(program: Program) -> Iterator[Diagnostic]:
 
 def check_rule(rule: Rule, schemas: Schemas) -> tuple[Diagnostic, ...]:
     """The faults of names in one rule."""
-    return (*_head(rule, schemas), *_body(rule, schemas), *_numbered(rule))
+    return (*_head(rule, schemas), *_body(rule, rule.body, schemas), *_sets(rule, schemas), *_numbered(rule))
 
 
-def _body(rule: Rule, schemas: Schemas) -> Iterator[Diagnostic]:
-    for literal in rule.body:
+def _sets(rule: Rule, schemas: Schemas) -> Iterator[Diagnostic]:
+    for one in rule.sets:
+        yield from _body(rule, one.body, schemas)
+        for term in one.elements:
+            yield from _term(term, rule, inside=True)
+        for made in one.aggregates:
+            for term in (*made.args, made.result):
+                yield from _term(term, rule, inside=isinstance(term, Call))
+
+
+def _body(rule: Rule, body: tuple[Literal, ...], schemas: Schemas) -> Iterator[Diagnostic]:
+    for literal in body:
         match literal:
             case Atom() | Negation():
                 atom = literal if isinstance(literal, Atom) else literal.atom

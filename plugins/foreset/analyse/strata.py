@@ -20,9 +20,15 @@ def layering(views: tuple[View, ...]) -> Layering:
     levels = _levels(parts, graph)
     parts.sort(key=lambda part: (levels[part[0]], place[part[0]]))
     number = {name: i for i, part in enumerate(parts, start=1) for name in part}
+    keys = {view.name: view.aggregation.groups for view in views if view.aggregation}
     return Layering(
-        tuple(_stratum(tuple(by_name[name] for name in part), graph, number, levels[part[0]]) for part in parts)
+        tuple(_stratum(tuple(by_name[name] for name in part), graph, number, levels[part[0]], keys) for part in parts)
     )
+
+
+def _can_shrink(view: View) -> bool:
+    """An insertion below may take a row away."""
+    return view.aggregation is not None or any(isinstance(one, Negation) for rule in view.rules for one in rule.body)
 
 
 def _levels(parts: list[tuple[str, ...]], graph: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
@@ -34,7 +40,11 @@ def _levels(parts: list[tuple[str, ...]], graph: Mapping[str, tuple[str, ...]]) 
 
 
 def _stratum(
-    views: tuple[View, ...], graph: Mapping[str, tuple[str, ...]], number: Mapping[str, int], level: int
+    views: tuple[View, ...],
+    graph: Mapping[str, tuple[str, ...]],
+    number: Mapping[str, int],
+    level: int,
+    keys: Mapping[str, int],
 ) -> Stratum:
     own = frozenset(view.name for view in views)
     read = tuple(dict.fromkeys(name for view in views for name in graph[view.name]))
@@ -45,8 +55,9 @@ def _stratum(
         level=level,
         views=views,
         recursive=recursive,
-        monotone=not any(isinstance(one, Negation) for view in views for rule in view.rules for one in rule.body),
+        monotone=not any(_can_shrink(view) for view in views),
         cyclic=recursive and can_be_cyclic(views),
         reads=lower,
         depends_on=tuple(sorted({number[name] for name in lower if name in number})),
+        keys={name: keys[name] for name in lower if name in keys},
     )

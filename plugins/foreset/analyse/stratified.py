@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from foreset.analyse.faults import strata as faults
+from foreset.analyse.faults.aggregates import aggregated_recursion, insert_with_aggregate
 from foreset.analyse.graph import components, dependencies, path
 from foreset.diagnostics import Diagnostic, Span
 from foreset.ir.program import View
-from foreset.ir.rules import Negation, Rule, atoms
+from foreset.ir.rules import Negation, Rule, atoms, atoms_of
 from foreset.ir.strata import Layering
 from foreset.ir.text import print_rule
 
@@ -28,6 +29,7 @@ def check(views: tuple[View, ...]) -> Iterator[Diagnostic]:
     for part in components(graph):
         members = tuple(by_name[name] for name in part)
         yield from _negations(members, graph)
+        yield from _aggregates(members, graph)
         yield from _mixed(members)
         recursive = any(read in part for name in part for read in graph[name])
         for view in members:
@@ -35,6 +37,8 @@ def check(views: tuple[View, ...]) -> Iterator[Diagnostic]:
                 yield faults.counting_is_recursive(_place(view), part)
             if view.strategy == "insert" and (literal := _first_negation(view)):
                 yield faults.insert_is_not_monotone(_place(view), view.name, literal.atom.relation)
+            elif view.strategy == "insert" and any(rule.sets for rule in view.rules):
+                yield insert_with_aggregate(_place(view), view.name)
 
 
 def check_layering(layering: Layering) -> Iterator[Diagnostic]:
@@ -70,6 +74,18 @@ def _negations(members: tuple[View, ...], graph: Graph) -> Iterator[Diagnostic]:
                     way = path(graph, read, view.name, by_name.keys())
                     cycle = (_step(rule, read, negated=True), *_steps(way, by_name))
                     yield faults.negated_recursion(view.name, read, literal.span or rule.span or _NOWHERE, cycle)
+
+
+def _aggregates(members: tuple[View, ...], graph: Graph) -> Iterator[Diagnostic]:
+    by_name = {view.name: view for view in members}
+    for view in members:
+        for rule in view.rules:
+            for one in rule.sets:
+                read = next((a.relation for a, _ in atoms_of(one.body) if a.relation in by_name), None)
+                if read is not None:
+                    way = path(graph, read, view.name, by_name.keys())
+                    cycle = (_step(rule, read, negated=False), *_steps(way, by_name))
+                    yield aggregated_recursion(view.name, read, one.span or rule.span or _NOWHERE, cycle)
 
 
 def _steps(way: tuple[str, ...], by_name: Mapping[str, View]) -> Iterator[str]:

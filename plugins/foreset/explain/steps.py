@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from foreset.explain.notation import Columns, readable
+from foreset.ir.aggregates import Aggregation, Upkeep
 from foreset.ir.rules import Rule, atoms
 from foreset.ir.steps import (
+    Aggregate,
     AssertCounts,
     Count,
     Derivation,
     Derive,
     Forget,
+    Group,
     Merge,
     Pick,
     Procedure,
@@ -66,7 +69,7 @@ class _Reader:
 
     columns: Columns
 
-    def step(self, step: Step) -> Line:
+    def step(self, step: Step) -> Line:  # noqa: PLR0911 - one return for each step
         match step:
             case Derive(parts=parts):
                 shown = tuple(self._derivation(part) for part in parts)
@@ -84,6 +87,10 @@ class _Reader:
                 return Line("forget", f"start the counters of {relation} from zero")
             case AssertCounts(relation=relation):
                 return Line("assert", f"check that no counter of {relation} is below zero")
+            case Group(target=target, source=source, aggregation=aggregation):
+                return Line("group", f"{_ref(target)} := {_row_of(aggregation)} of {_ref(source)}")
+            case Aggregate(relation=relation, aggregation=aggregation):
+                return Line("aggregate", f"fold the change of {aggregation.members} into {relation}", _folding(step))
             case Repeat(body=body, until_empty=until_empty):
                 return Line("repeat", f"repeat until {_all_empty(until_empty)}", tuple(map(self.step, body)))
             case _:
@@ -105,6 +112,25 @@ class _Reader:
     def _rule(self, rule: Rule, version: Version) -> Line:
         headed = replace(rule, head=replace(rule.head, version=version))
         return Line("rule", print_rule(readable(headed, self.columns)))
+
+
+def _row_of(aggregation: Aggregation) -> str:
+    held = ", ".join(accumulator.label for accumulator in aggregation.accumulators)
+    return f"one row ({held}) for each group"
+
+
+def _folding(step: Aggregate) -> tuple[Line, ...]:
+    """What is read, accumulator by accumulator."""
+    old, members = Ref(step.relation, Version.OLD), Ref(step.aggregation.members, Version.NEW)
+    reads = {
+        Upkeep.INVERTIBLE: f"from {_ref(old)} and the change",
+        Upkeep.EXTREMUM: f"from {_ref(old)} and the change; of {_ref(members)} where it goes",
+        Upkeep.ANEW: f"of {_ref(members)} in the groups that the change touches",
+    }
+    return tuple(
+        Line("accumulator", f"{accumulator.label}: {accumulator.upkeep}, {reads[accumulator.upkeep]}")
+        for accumulator in step.aggregation.accumulators
+    )
 
 
 def _ref(ref: Ref) -> str:
@@ -149,7 +175,7 @@ def _meanings(procedure: Procedure) -> Iterator[Line]:
             yield Line("state", f"{version:<11} {text}")
 
 
-def _versions(step: Step) -> Iterator[Version]:
+def _versions(step: Step) -> Iterator[Version]:  # noqa: C901, PLR0912 - one case for each step
     match step:
         case Derive(parts=parts):
             for part in parts:
@@ -169,6 +195,12 @@ def _versions(step: Step) -> Iterator[Version]:
                 yield from _versions(inner)
         case Forget() | AssertCounts():
             return
+        case Group(target=target, source=source):
+            yield from (target.version, source.version)
+        case Aggregate(aggregation=aggregation):
+            yield from (Version.OLD, Version.PLUS, Version.MINUS)
+            if aggregation.upkeep is not Upkeep.INVERTIBLE:
+                yield Version.NEW
         case _:
             assert_never(step)
 

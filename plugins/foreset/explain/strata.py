@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from foreset.explain.groups import base_reading, groups_rule
 from foreset.explain.notation import readable
 from foreset.ir.program import Program, View
 from foreset.ir.rules import atoms
@@ -86,6 +87,8 @@ class StratumFacts:
     counters: Counters
     strategies: tuple[Admission, ...]
     auto: tuple[Taken, ...]
+    groups: bool = False  # its only view holds groups
+    base: str = ""  # of views that aggregate: whether a refresh reads what they are made of
 
 
 def facts_of(program: Program, layering: Layering) -> tuple[StratumFacts, ...]:
@@ -104,19 +107,28 @@ def _facts(program: Program, stratum: Stratum) -> StratumFacts:
         stratum.monotone,
         stratum.cyclic,
         _counters(stratum),
-        tuple(_admission(stratum, strategy) for strategy in (*MAINTAINING, "recompute")),
+        tuple(_admission(stratum, strategy) for strategy in _strategies(stratum)),
         tuple(_nights(stratum)),
+        stratum.aggregation is not None,
+        base_reading(program, stratum.names[0]) if len(stratum.names) == 1 else "",
     )
+
+
+def _strategies(stratum: Stratum) -> tuple[str, ...]:
+    return ("aggregate", "recompute") if stratum.aggregation else (*MAINTAINING, "recompute")
 
 
 def _view(program: Program, stratum: Stratum, view: View) -> ViewFacts:
     columns = program.columns_of()
-    found = maintenance_rules(view, stratum, columns)
+    found = maintenance_rules(view, stratum, columns) if view.aggregation is None else ()
     return ViewFacts(
         view.name,
         {column.name: str(column.type) for column in view.columns},
         view.strategy,
-        {rule.name: print_rule(readable(rule, columns)) for rule in view.rules},
+        {
+            rule.name: groups_rule(view) if view.aggregation else print_rule(readable(rule, columns))
+            for rule in view.rules
+        },
         tuple(
             Maintenance(one.label, print_rule(readable(one.rule, columns), "paper"), one.origin.name) for one in found
         ),
@@ -163,7 +175,7 @@ def _nights(stratum: Stratum) -> Iterator[Taken]:
 
 
 def _counters(stratum: Stratum) -> Counters:
-    if single_derivation(stratum):
+    if single_derivation(stratum) or stratum.aggregation:
         return Counters.IMPLIED
     return Counters.KEPT if keeps_counters(stratum) else Counters.NONE
 

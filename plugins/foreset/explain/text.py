@@ -38,8 +38,10 @@ def stratum_text(stratum: StratumFacts) -> Iterator[str]:
     yield _fact("recursive", "yes" if stratum.recursive else "no")
     if stratum.recursive:
         yield _fact("cyclic", f"{'yes: a row may' if stratum.cyclic else 'no: no row can'} help to derive itself")
-    yield _fact("monotone", "yes" if stratum.monotone else "no: through `not`, an insertion can take a row away")
+    yield _fact("monotone", _monotone(stratum))
     yield _fact("counters", _COUNTERS[stratum.counters])
+    if stratum.base:
+        yield _fact("base", stratum.base)
     declared = {view.declared for view in stratum.views}
     yield _fact("declared", ", ".join(sorted(declared)))
     yield from _block("rules", [rule for view in stratum.views for rule in view.rules.values()])
@@ -60,6 +62,12 @@ def steps_text(strategy: str, lines: Sequence[Line]) -> Iterator[str]:
     """The steps of one strategy."""
     yield f"steps of `{strategy}`"
     yield from render(lines, 1)
+
+
+def _monotone(stratum: StratumFacts) -> str:
+    if stratum.groups:
+        return "no: an insertion replaces the row of its group"
+    return "yes" if stratum.monotone else "no: through `not`, an insertion can take a row away"
 
 
 def _level(stratum: StratumFacts) -> str:

@@ -1,15 +1,16 @@
 """Rules: a head and a body of literals.
 
 Two levels share these classes. As *written*, arguments may be any term, named
-or positional, and `_` may repeat. In *normal form* (rewrite/normalise_rules)
-every atom is positional, its arguments are variables and constants, each `_`
-has a name of its own, and `types` says the type of every variable: readers of
-steps see normal form only.
+or positional, `_` may repeat, and `sets` holds what is aggregated. In *normal
+form* (rewrite/normalise_rules) every atom is positional, its arguments are
+variables and constants, each `_` has a name of its own, there are no `sets`
+(rewrite/split_aggregates), and `types` says the type of every variable: readers
+of steps see normal form only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from foreset.diagnostics import Span
@@ -69,6 +70,33 @@ Literal = Atom | Negation | Comparison | Test | Let
 
 
 @dataclass(frozen=True, slots=True)
+class Aggregated:
+    """`function(S, ..., result)`: what is made of a set; `args` stand between the set and the result as written."""
+
+    function: str
+    args: tuple[Term, ...]
+    result: Term
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SetOf:
+    """`setof(elements, body, var)`, and what is made of the set. Only in rules as written.
+
+    Variables of the body that are not in `elements` group. Not so `_`, those in `free`
+    (`L^body`), and in the short form (`local`) those that nothing outside of the braces names.
+    """
+
+    elements: tuple[Term, ...]
+    body: tuple[Literal, ...]
+    var: Var
+    aggregates: tuple[Aggregated, ...] = ()
+    free: tuple[str, ...] = ()
+    local: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """`head :- body`; `name` is `view#n`, as messages and explain call it."""
 
@@ -77,11 +105,24 @@ class Rule:
     name: str = field(default="", compare=False)
     types: Mapping[str, Type] = field(default_factory=dict, compare=False, repr=False)
     span: Span | None = field(default=None, compare=False, repr=False)
+    sets: tuple[SetOf, ...] = ()  # beside the body; only as written
+
+
+def owner(rule: Rule) -> str:
+    """The view in whose rules the user wrote it; hidden views are parts of such rules."""
+    return rule.name.partition("#")[0] or rule.head.relation
 
 
 def atoms(rule: Rule) -> Iterator[tuple[Atom, bool]]:
-    """Every body atom with True where it stands under `not`."""
-    for literal in rule.body:
+    """Every body atom, those of sets too, with True where it stands under `not`."""
+    yield from atoms_of(rule.body)
+    for one in rule.sets:
+        yield from atoms_of(one.body)
+
+
+def atoms_of(body: Iterable[Literal]) -> Iterator[tuple[Atom, bool]]:
+    """Every atom among literals, with True where it stands under `not`."""
+    for literal in body:
         match literal:
             case Atom():
                 yield literal, False
@@ -106,4 +147,15 @@ def literal_variables(literal: Literal) -> Iterator[Var]:
             yield from variables(call)
         case Let(var=var, term=term):
             yield var
+            yield from variables(term)
+
+
+def set_variables(one: SetOf) -> Iterator[Var]:
+    """Every occurrence of a variable in a set and in what is made of it, but for the set's own name."""
+    for term in one.elements:
+        yield from variables(term)
+    for literal in one.body:
+        yield from literal_variables(literal)
+    for aggregated in one.aggregates:
+        for term in (*aggregated.args, aggregated.result):
             yield from variables(term)

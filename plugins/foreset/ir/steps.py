@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from foreset.ir.aggregates import Aggregation
 from foreset.ir.program import Helper
 from foreset.ir.rules import Rule
 from foreset.ir.versions import Version
@@ -125,6 +126,29 @@ class AssertCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """`target := one row for each group of source`, as `aggregation` says; `rule` is named where an element fails."""
+
+    target: Ref
+    source: Ref
+    aggregation: Aggregation
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """Fold PLUS and MINUS of the members into the OLD rows of `relation`: its PLUS and MINUS.
+
+    Only groups that these name are touched. NEW of the members is read for those groups
+    alone that cannot be folded (`Upkeep`). Fewer members than none: the state is wrong.
+    """
+
+    relation: str
+    aggregation: Aggregation
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
 class Repeat:
     """Run `body` until no ref in `until_empty` holds a row; test before each round.
 
@@ -135,7 +159,7 @@ class Repeat:
     until_empty: tuple[Ref, ...]
 
 
-Step = Derive | Merge | Subtract | Tally | Pick | Forget | AssertCounts | Repeat
+Step = Derive | Merge | Subtract | Tally | Pick | Forget | AssertCounts | Group | Aggregate | Repeat
 
 
 @dataclass(frozen=True, slots=True)

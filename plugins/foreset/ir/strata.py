@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from foreset.ir.aggregates import Aggregation
 from foreset.ir.program import View
 
 
@@ -19,6 +21,12 @@ class Stratum:
     cyclic: bool  # a row may help to derive itself; False where rules show that it cannot
     reads: tuple[str, ...]  # the relations of lower strata and the sources that its rules read
     depends_on: tuple[int, ...]  # numbers of the strata that it reads directly
+    keys: Mapping[str, int] = field(default_factory=dict)  # of what it reads: how many leading columns tell rows apart
+
+    @property
+    def aggregation(self) -> Aggregation | None:
+        """What its only view accumulates, if it is a view of groups."""
+        return self.views[0].aggregation
 
     @property
     def names(self) -> tuple[str, ...]:

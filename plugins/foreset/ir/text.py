@@ -13,7 +13,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import assert_never
 
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, SetOf, Test
 from foreset.ir.terms import Call, Const, Term, Value, Var
 from foreset.ir.versions import Version
 
@@ -33,9 +33,27 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\
 def print_rule(rule: Rule, notation: Notation | str = Notation.PLAIN) -> str:
     """`head :- body`; a rule without a body is a fact."""
     head = print_atom(rule.head, notation)
-    if not rule.body:
+    if not rule.body and not rule.sets:
         return head
-    return f"{head} :- {print_body(rule.body, notation)}"
+    body = [print_literal(literal, notation) for literal in rule.body]
+    return f"{head} :- {', '.join((*body, *(print_set(one) for one in rule.sets)))}"
+
+
+def print_set(one: SetOf) -> str:
+    """A set and what is made of it: the short form where variables are local, the paper's where they group."""
+    body = print_body(one.body)
+    if one.local:
+        (only,) = one.aggregates
+        name = f"{only.function}({', '.join(map(print_term, only.args))})" if only.args else only.function
+        return f"{print_term(only.result)} = {name}{{{', '.join(map(print_term, one.elements))} | {body}}}"
+    elements = ", ".join(map(print_term, one.elements))
+    element = f"({elements})" if len(one.elements) > 1 else elements
+    text = f"setof({element}, {''.join(f'{name}^' for name in one.free)}{body}, {one.var.name})"
+    made = [
+        f"{each.function}({', '.join((one.var.name, *map(print_term, (each.result, *each.args))))})"
+        for each in one.aggregates
+    ]
+    return ", ".join((text, *made))
 
 
 def print_body(body: Iterable[Literal], notation: Notation | str = Notation.PLAIN) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from foreset.ir.aggregates import Upkeep
 from foreset.ir.rules import atoms
 from foreset.ir.strata import Stratum
 from foreset.plan.translate import COUNTED, refusal
@@ -78,6 +79,9 @@ def choose(stratum: Stratum, situation: Situation, mode: Mode = Mode.AUTO) -> Ch
         return Choice("recompute", "asked for with --mode recompute")
     if declared == "recompute":
         return Choice("recompute", "the view declares `strategy: recompute`")
+    if stratum.aggregation:
+        big = _too_big(situation, changed) if mode is Mode.AUTO and declared == "auto" else ""
+        return Choice("recompute", big) if big else Choice("aggregate", f"{_summary(changed)}; {upkeep(stratum)}")
     only_grows = _only_grows(stratum, changed)
     if declared not in ("auto", "incremental", "strict"):
         return _named(stratum, situation, declared, only_grows=only_grows, strict=strict)
@@ -85,6 +89,18 @@ def choose(stratum: Stratum, situation: Situation, mode: Mode = Mode.AUTO) -> Ch
     if free and (big := _too_big(situation, changed)):
         return Choice("recompute", big)
     return _incremental(stratum, situation, changed, only_grows=only_grows)
+
+
+def upkeep(stratum: Stratum) -> str:
+    """What folding a change into groups needs beside their old rows, in words."""
+    assert stratum.aggregation is not None
+    match stratum.aggregation.upkeep:
+        case Upkeep.INVERTIBLE:
+            return "folded into the groups that it touches"
+        case Upkeep.EXTREMUM:
+            return "folded into the groups that it touches; those that lose their extremum are gathered anew"
+        case Upkeep.ANEW:
+            return "the groups that it touches are gathered anew"
 
 
 def _declared(stratum: Stratum) -> str:

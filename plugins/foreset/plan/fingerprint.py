@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
-from foreset.ir.program import Column, Program, Source
+from foreset.ir.program import Column, Program, Source, View, member_columns
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test
 from foreset.ir.strata import Layering
 from foreset.ir.terms import Call, Const, Term, Var
@@ -25,14 +25,18 @@ def fingerprints(program: Program, layering: Layering) -> dict[str, str]:
     marks: dict[str, str] = {source.name: _hash(_source(source)) for source in program.sources}
     for stratum in layering.strata:
         below = sorted((name, marks[name]) for name in stratum.reads)
-        views = sorted(
-            [view.name, _columns(view.columns), sorted(json.dumps(_rule(rule, columns)) for rule in view.rules)]
-            for view in stratum.views
-        )
+        views = sorted([view.name, _columns(view.columns), *_meaning(view, columns)] for view in stratum.views)
         mark = _hash([below, views])
         for name in stratum.names:
             marks[name] = _hash([name, mark]) if len(stratum.names) > 1 else mark
     return {view.name: marks[view.name] for view in program.views}
+
+
+def _meaning(view: View, columns: Mapping[str, Sequence[Column]]) -> Shape:
+    if view.aggregation is None:
+        return [sorted(json.dumps(_rule(rule, columns)) for rule in view.rules)]
+    members = {view.aggregation.members: member_columns(view)}
+    return [repr(view.aggregation), *(_rule(rule, {**columns, **members}) for rule in view.rules)]
 
 
 def columns_mark(columns: Sequence[Column]) -> str:

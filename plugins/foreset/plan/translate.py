@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from foreset.ir.rules import Atom, literal_variables
+from foreset.ir.rules import Atom
 from foreset.ir.steps import Procedure
 from foreset.ir.strata import Stratum
-from foreset.ir.terms import Var
+from foreset.ir.terms import Var, variables
+from foreset.maintain.aggregate import aggregate, regroup
 from foreset.maintain.counting import counting
 from foreset.maintain.dred import dred
 from foreset.maintain.dredc import dredc
@@ -30,13 +31,19 @@ def translate(stratum: Stratum, strategy: str, *, counted: bool = False) -> Proc
         case "dredc":
             return dredc(stratum)
         case "recompute":
-            return recompute(stratum, counted=counted)
+            return regroup(stratum) if stratum.aggregation else recompute(stratum, counted=counted)
+        case "aggregate":
+            return aggregate(stratum)
         case _:
             raise ValueError(f"no strategy is called {strategy}")
 
 
 def refusal(stratum: Stratum, strategy: str) -> str:
     """Why `stratum` does not admit `strategy`, whatever the change; empty when it does."""
+    if stratum.aggregation and strategy not in ("aggregate", "recompute"):
+        return "its rows are groups, into which only `aggregate` folds a change"
+    if strategy == "aggregate" and not stratum.aggregation:
+        return "it holds no groups"
     if strategy == "counting" and stratum.recursive:
         return "a recursive stratum can count unfounded derivations: a row may help to derive itself"
     if strategy == "stdel":
@@ -47,19 +54,25 @@ def refusal(stratum: Stratum, strategy: str) -> str:
 def single_derivation(stratum: Stratum) -> bool:
     """No row of the stratum can ever have two derivations: then presence is the count.
 
-    So it is with one rule, not recursive, whose head shows every variable that its atoms bind.
+    So it is with one rule, not recursive, whose head shows every variable that its atoms bind,
+    or, of a view of groups, those of the group.
     """
-    if stratum.recursive or len(stratum.views[0].rules) != 1:
+    if stratum.recursive or stratum.aggregation or len(stratum.views[0].rules) != 1:
         return False
     (rule,) = stratum.views[0].rules
     shown = {arg.name for arg in rule.head.args if isinstance(arg, Var)}
-    bound = {v.name for literal in rule.body if isinstance(literal, Atom) for v in literal_variables(literal)}
-    return bound <= shown
+    atoms = (literal for literal in rule.body if isinstance(literal, Atom))
+    told_apart = {
+        v.name for atom in atoms for arg in atom.args[: stratum.keys.get(atom.relation)] for v in variables(arg)
+    }
+    return told_apart <= shown
 
 
 def keeps_counters(stratum: Stratum) -> bool:
     """Whether refreshes store counters for the stratum: where counting is the strategy of choice, or asked for."""
     declared = stratum.views[0].strategy
+    if stratum.aggregation:
+        return False  # the first accumulator counts
     if declared in COUNTED:
         return not (declared == "counting" and single_derivation(stratum))
     return declared in ("auto", "incremental", "strict") and not stratum.recursive and not single_derivation(stratum)

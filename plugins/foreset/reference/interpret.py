@@ -13,11 +13,13 @@ from typing import assert_never
 
 from foreset.errors import EvaluationError
 from foreset.ir.steps import (
+    Aggregate,
     AssertCounts,
     Counter,
     Derivation,
     Derive,
     Forget,
+    Group,
     Merge,
     Pick,
     Procedure,
@@ -30,6 +32,7 @@ from foreset.ir.steps import (
 )
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
+from foreset.reference.folding import fold_all, gather_all
 from foreset.reference.joins import Schemas, heads
 from foreset.reference.rows import Counters, Memory
 
@@ -42,6 +45,8 @@ class Work:
     derivations: int = 0  # rule instances that fired
     overdeleted: int = 0
     rederived: int = 0
+    groups: int = 0  # that a change touched
+    gathered: int = 0  # members that were read because their groups could not be folded
 
 
 @dataclass(slots=True)
@@ -83,6 +88,11 @@ class Machine:
                 self.counters[relation] = Counters()
             case AssertCounts(relation=relation):
                 self._assert_counts(relation)
+            case Group(target=target, source=source, aggregation=aggregation, rule=rule):
+                gathered = gather_all(self.memory.rows(source), aggregation, rule)
+                self.memory.put(target, [(*group, *row) for group, row in gathered.items()])
+            case Aggregate():
+                self._aggregate(step)
             case Repeat(body=body, until_empty=until_empty):
                 self._repeat(body, until_empty)
             case _:
@@ -120,6 +130,13 @@ class Machine:
         if any(known):
             rows = {row for row in rows if not any(self.memory.contains(ref, row) for ref in step.without)}
         self.memory.put(step.target, rows)
+
+    def _aggregate(self, step: Aggregate) -> None:
+        outcome = fold_all(step, self.memory)
+        self.memory.put(Ref(step.relation, Version.PLUS), outcome.plus)
+        self.memory.put(Ref(step.relation, Version.MINUS), outcome.minus)
+        self.work.groups += outcome.touched
+        self.work.gathered += outcome.read
 
     def _assert_counts(self, relation: str) -> None:
         counters = self._counters(relation)

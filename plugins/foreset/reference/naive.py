@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from foreset.errors import EvaluationError
-from foreset.ir.program import View
+from foreset.ir.program import View, member_columns
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Const, Row, Term, Value, Var
 from foreset.ir.types import Type
+from foreset.reference.folding import gather_all
 from foreset.reference.terms import compile_comparison, compile_test, equal, read_as
 from foreset.reference.widen import widened
 
@@ -28,6 +29,9 @@ def evaluate(
     """Return the contents of every relation, sources included."""
     database = dict(sources)
     for stratum in strata:
+        if stratum.aggregation is not None:
+            database |= _groups(stratum.views[0], database, schemas)
+            continue
         database |= {name: frozenset() for name in stratum.names}
         for _ in range(max_rounds + 1):
             grown = {view.name: _grown(view, database, schemas) for view in stratum.views}
@@ -37,6 +41,18 @@ def evaluate(
         else:
             raise EvaluationError(f"{stratum.title} has not ended after {max_rounds} rounds")
     return database
+
+
+def _groups(view: View, database: Database, schemas: Mapping[str, tuple[Type, ...]]) -> dict[str, frozenset[Row]]:
+    """A view of groups: its members by its rule, and what accumulates of them."""
+    assert view.aggregation is not None
+    name = view.aggregation.members
+    empty = {**database, name: frozenset[Row]()}
+    members = database[name] if view.aggregation.stored else _grown(
+        View(name, (), view.rules), empty, {**schemas, name: tuple(c.type for c in member_columns(view))}
+    )  # fmt: skip
+    found = gather_all(members, view.aggregation, view.rules[0])
+    return {view.name: frozenset((*group, *row) for group, row in found.items())}
 
 
 def _grown(view: View, database: Database, schemas: Mapping[str, tuple[Type, ...]]) -> frozenset[Row]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from foreset.diagnostics import Diagnostic, Report, Span
-from foreset.ir.rules import Atom, Comparison, Literal, Negation, Rule, Test
+from foreset.ir.rules import Aggregated, Atom, Comparison, Literal, Negation, Rule, SetOf, Test, literal_variables
 from foreset.ir.terms import Call, Const, Term, Var, variables
 from foreset.ir.types import BOOLEAN, STRING
 from foreset.spec import rule_faults as faults
@@ -40,6 +40,15 @@ class _Work:
     file: str
     line: int  # of a passage on one line without escapes, else 0
     shift: int
+    gathered: dict[str, SetOf] = field(default_factory=dict)  # short forms, by the variable that stands for each
+    named: int = 0
+
+    def fresh(self, word: str) -> str:
+        """A name for a variable that the text does not have."""
+        while True:
+            self.named += 1
+            if (name := f"{word}{self.named}") not in self.passage.text:
+                return name
 
     def span(self, start: int, end: int) -> Span:
         """The place of `text[start:end]`."""
@@ -72,6 +81,7 @@ class _Called(NamedTuple):
     args: tuple[Term, ...]
     columns: tuple[str, ...] | None
     span: Span
+    token: Token
 
 
 def parse_rule(passage: Passage, report: Report, *, flow: bool = False) -> Rule | None:
@@ -79,29 +89,40 @@ def parse_rule(passage: Passage, report: Report, *, flow: bool = False) -> Rule 
 
     `flow` says that it stands in a YAML list in brackets: there commas cut it.
     """
+    rule: Rule | None = _parsed(passage, "clause", report, flow=flow)
+    return rule
+
+
+def parse_expression(passage: Passage, report: Report) -> Term | None:
+    """The term in `passage`; None, with its faults in `report`."""
+    term: Term | None = _parsed(passage, "expression", report, flow=False)
+    return term
+
+
+def _parsed(passage: Passage, start: str, report: Report, *, flow: bool) -> Any:  # noqa: ANN401 - as `start` says
     if len(passage.text) > MAX_RULE:
         report.add(faults.rule_too_long(_first(passage), len(passage.text), MAX_RULE))
         return None
     work = _work(passage)
     token = _WORK.set(work)
     try:
-        rule: Rule | None = _automaton().parse(passage.text)
+        found = _automaton(start).parse(passage.text)
     except StopError as stop:
         fault = syntax_fault(passage, stop, flow=flow)
         work.faults = [*(known for known in work.faults if known.span != fault.span), fault]
-        rule = None
+        found = None
     finally:
         _WORK.reset(token)
-    if rule is not None and not work.faults:
-        work.faults.extend(_deep(rule, passage.text))
+    if isinstance(found, Rule) and not work.faults:
+        work.faults.extend(_deep(found, passage.text))
     report.extend(work.faults)
-    return None if work.faults else rule
+    return None if work.faults else found
 
 
 @cache
-def _automaton() -> Automaton:
+def _automaton(start: str) -> Automaton:
     grammar = Path(__file__).with_name("rules.lark").read_text(encoding="utf-8")
-    return compile_grammar(grammar, "clause", _Build())
+    return compile_grammar(grammar, start, _Build())
 
 
 def _first(passage: Passage) -> Span:
@@ -113,7 +134,9 @@ def _deep(rule: Rule, text: str) -> list[Diagnostic]:
     """The fault of an expression that later passes could not walk down."""
     if sum(map(text.count, "+-*/%(")) <= MAX_NESTING:
         return []
-    level = [term for literal in (rule.head, *rule.body) for term in _terms(literal)]
+    body = (*rule.body, *(inner for one in rule.sets for inner in one.body))
+    level = [term for literal in (rule.head, *body) for term in _terms(literal)]
+    level += [term for one in rule.sets for term in one.elements]
     for _ in range(MAX_NESTING):
         level = [arg for term in level if isinstance(term, Call) for arg in term.args]
     deepest = next((term.span for term in level if term.span), None)
@@ -152,7 +175,7 @@ def _constant(found: Const | Diagnostic) -> Const:
     return found if isinstance(found, Const) else _fault(found)
 
 
-def _at(node: Term | Literal) -> Span:
+def _at(node: Term | Literal | SetOf) -> Span:
     assert node.span is not None
     return node.span
 
@@ -164,19 +187,26 @@ class _Build:
     def rule(self, parts: list[Any]) -> Rule:
         head, _, body = parts
         head = self._head(head)
-        return Rule(head, tuple(body), span=_through(_at(head), _at(body[-1])))
+        plain = tuple(one for one in body if not isinstance(one, SetOf))
+        return Rule(head, plain, span=_through(_at(head), _at(body[-1])), sets=self._sets(body))
 
     def fact(self, parts: list[Any]) -> Rule:
         literal = parts[0]
         head = self._head(literal)
+        known = _WORK.get().gathered
         for arg in head.args:
             for var in variables(arg):
-                _fault(faults.fact_not_ground(var.name, _at(var)))
-        return Rule(head, (), span=head.span)
+                if var.name not in known:
+                    _fault(faults.fact_not_ground(var.name, _at(var)))
+        return Rule(head, (), span=head.span, sets=self._sets([]))
 
     def empty_body(self, parts: list[Any]) -> Rule:
         _fault(faults.empty_body(_place(parts[1])))
         return Rule(self._head(parts[0]), (), span=_at(parts[0]))
+
+    def _sets(self, body: list[Literal | SetOf]) -> tuple[SetOf, ...]:
+        """What the rule gathers: the sets among its literals, then those inside of terms."""
+        return (*(one for one in body if isinstance(one, SetOf)), *_WORK.get().gathered.values())
 
     def _head(self, literal: Literal) -> Atom:
         if isinstance(literal, Atom):
@@ -204,17 +234,89 @@ class _Build:
         if isinstance(literal, Atom):
             return Negation(literal, span=_through(_place(sign), _at(literal)))
         hint = "turn the comparison round: `!=` for `=`, `>=` for `<`"
+        if isinstance(literal, SetOf):
+            hint = "give the aggregate a view of its own, and negate that"
         if isinstance(literal, Negation):
             hint = "remove both: twice `not` is nothing"
         _fault(faults.negated_comparison(_place(sign), hint))
         return Negation(Atom("", ()), span=_place(sign))
 
-    def comparison(self, parts: list[Any]) -> Comparison:
+    def comparison(self, parts: list[Any]) -> Comparison | SetOf:
         left, operator, right = parts
         op = operator.text
         if op in _RIGHT_OPERATORS:
             _fault(faults.wrong_operator(op, _RIGHT_OPERATORS[op], _place(operator)))
+        gathered = _WORK.get().gathered
+        if op == "=" and isinstance(left, Var) and isinstance(right, Var) and right.name in gathered:
+            found = gathered.pop(right.name)
+            made = replace(found.aggregates[0], result=left)
+            return replace(found, aggregates=(made,), span=_through(_at(left), _at(found)))
         return Comparison(op, left, right, span=_through(left.span, right.span))
+
+    # ------------------------------------------------------------ sets
+    def conjunction(self, parts: list[Any]) -> list[Any]:
+        return parts
+
+    def more_conjunction(self, parts: list[Any]) -> list[Any]:
+        return self.more_literals(parts)
+
+    def one_free(self, parts: list[Token]) -> list[Token]:
+        return parts
+
+    def more_free(self, parts: list[Any]) -> list[Token]:
+        before: list[Token] = parts[0]
+        before.append(parts[1])
+        return before
+
+    def elements(self, parts: list[Any]) -> list[Term]:
+        return parts
+
+    def more_elements(self, parts: list[Any]) -> list[Term]:
+        before: list[Term] = parts[0]
+        before.append(parts[1])
+        return before
+
+    def several(self, parts: list[Any]) -> list[Term]:
+        return [parts[0], *parts[1]]
+
+    def set_of(self, parts: list[Any]) -> SetOf:
+        return self.set_of_free([parts[0], parts[1], [], *parts[2:]])
+
+    def set_of_free(self, parts: list[Any]) -> SetOf:
+        word, elements, free, body, var, close = parts
+        span = _WORK.get().span(word.start, close.end)
+        names = tuple(token.text for token in free)
+        return SetOf(tuple(elements), self._inside(body), Var(var.text, _place(var)), free=names, span=span)
+
+    def gathered(self, parts: list[Any]) -> Var:
+        called, elements, body, close = parts
+        work = _WORK.get()
+        start = called.start if isinstance(called, Token) else called.token.start
+        name = called.text if isinstance(called, Token) else called.name
+        args = () if isinstance(called, Token) else called.args
+        if not isinstance(called, Token) and called.columns is not None:
+            _fault(faults.named_in_function(called.name, called.span))
+        span = work.span(start, close.end)
+        inside = self._inside(body)
+        result = Var(work.fresh(name.capitalize()), span)
+        made = Aggregated(name, args, result, span)
+        work.gathered[result.name] = SetOf(
+            tuple(elements), inside, Var(work.fresh("Set"), span), (made,), local=True, span=span
+        )
+        return result
+
+    def _inside(self, body: list[Any]) -> tuple[Literal, ...]:
+        """The literals of a set, which cannot hold another one."""
+        work = _WORK.get()
+        inner = next((one for one in body if isinstance(one, SetOf)), None)
+        if inner is not None:
+            _fault(faults.nested_aggregate(_at(inner)))
+        for name, one in tuple(work.gathered.items()):
+            named = {v.name for literal in body if not isinstance(literal, SetOf) for v in literal_variables(literal)}
+            if name in named:
+                _fault(faults.nested_aggregate(_at(one)))
+                del work.gathered[name]
+        return tuple(one for one in body if not isinstance(one, SetOf))
 
     # ------------------------------------------------------------ calls
     def call(self, parts: list[Any]) -> _Called:
@@ -224,7 +326,7 @@ class _Build:
             _fault(faults.capital_relation(name.text, _place(name)))
         args = parts[1] if len(parts) > 2 else []
         if not any(type(arg) is _Argument for arg in args):
-            return _Called(name.text, tuple(args), None, span)
+            return _Called(name.text, tuple(args), None, span, name)
         named = [arg for arg in args if isinstance(arg, _Argument)]
         if len(named) < len(args):
             odd = next(arg for arg in args if not isinstance(arg, _Argument))
@@ -233,7 +335,7 @@ class _Build:
         for index, arg in enumerate(named):
             if arg.name in names[:index]:
                 _fault(faults.argument_twice(arg.name, arg.span))
-        return _Called(name.text, tuple(arg.term for arg in named), tuple(names), span)
+        return _Called(name.text, tuple(arg.term for arg in named), tuple(names), span, name)
 
     def arguments(self, parts: list[Any]) -> list[Term | _Argument]:
         return parts

@@ -196,6 +196,39 @@ def nested_too_deeply(span: Span, limit: int) -> Diagnostic:
     return Diagnostic("FS225", f"this expression is nested more than {limit} deep", span, hint)
 
 
+def bad_braces(text: str, span: Span) -> Diagnostic:
+    """Braces hold what an aggregate is made of."""
+    hint = "an aggregate is written `N = count{X | p(G, X)}`: what is gathered, a bar, and where it comes from"
+    return Diagnostic("FS227", f"unexpected `{text}`", span, hint)
+
+
+def unclosed_brace(span: Span) -> Diagnostic:
+    """An opening brace without its fellow."""
+    return Diagnostic("FS227", "this `{` is never closed", span, "add a `}`")
+
+
+def nested_aggregate(span: Span) -> Diagnostic:
+    """A set is taken from relations."""
+    hint = "give the inner aggregate a view of its own, and read that"
+    return Diagnostic("FS228", "an aggregate cannot stand inside another", span, hint)
+
+
+def not_a_set(function: str, span: Span) -> Diagnostic:
+    """`count(X, N)` where X is no set."""
+    hint = f"write `setof(X, p(G, X), S), {function}(S, N)`, or `N = {function}{{X | p(G, X)}}`"
+    return Diagnostic("FS229", f"`{function}` is made of a set, and this is none", span, hint)
+
+
+def set_twice(name: str, span: Span) -> Diagnostic:
+    """Two sets under one name."""
+    return Diagnostic("FS229", f"`{name}` already names a set in this rule", span, "give each set a name of its own")
+
+
+def bad_fold(name: str, span: Span, what: str, hint: str) -> Diagnostic:
+    """An aggregate that a spec defines, and that cannot be read."""
+    return Diagnostic("FS230", f"aggregate `{name}`: {what}", span, hint)
+
+
 def rule_too_long(span: Span, length: int, limit: int) -> Diagnostic:
     """One rule as long as a book."""
     return Diagnostic(

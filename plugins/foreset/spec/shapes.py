@@ -19,7 +19,7 @@ from foreset.spec import faults
 from foreset.spec.yaml_nodes import Entries, Items, Node, Scalar
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
-RESERVED = ("not", "true", "false", "null")
+RESERVED = ("not", "setof", "true", "false", "null")
 Check = Callable[[Scalar, str], Diagnostic | None]  # a scalar and what it is called
 
 

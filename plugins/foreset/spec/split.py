@@ -16,7 +16,7 @@ _TEXT = r'"(?:[^"\\\r\n]|\\.|"")*"' + r"|'(?:[^'\\\r\n]|\\.|'')*'"
 # An operand of the remainder operator, as rules.lark has it: such a `%` starts no comment.
 _REMAINDER = (
     r"(?<=[\w)])[ \t]*%(?=[ \t]*-?[ \t]*(?:\(|[a-z][a-z0-9_]*[ \t]*\("
-    r"|(?:[0-9][0-9.]*|[A-Z_][A-Za-z0-9_]*)[ \t]*(?:[-,.)=<>!+*/%;]|[\r\n]|$)))"
+    r"|(?:[0-9][0-9.]*|[A-Z_][A-Za-z0-9_]*)[ \t]*(?:[-,.)=<>!+*/%;|&}]|[\r\n]|$)))"
 )
 _SPLIT = re.compile(
     rf"(?P<skip>{_TEXT}|{_REMAINDER}|%[^\r\n]*|(?<=\w)\.(?=\w))|(?P<dot>\.)",

@@ -106,6 +106,11 @@ def _at_end(scene: _Scene) -> Diagnostic:
     return replace(fault, hint=_CUT) if _cut_by_comment(scene) else fault
 
 
+def _in_braces(scene: _Scene) -> bool:
+    """True inside of `{...}`."""
+    return sum({"{": 1, "}": -1}.get(word.text, 0) for word in scene.before if word.kind == "symbol") > 0
+
+
 def _cut_by_comment(scene: _Scene) -> bool:
     """True where YAML has taken the rest of the line for a comment of its own."""
     source, end = scene.passage.source, scene.passage.at(len(scene.passage.text))
@@ -122,6 +127,8 @@ def _end(scene: _Scene) -> Diagnostic:
     if scene.open:
         unclosed = scene.at(scene.open[-1])
         return faults.unclosed_in_brackets(unclosed) if scene.flow else faults.unclosed(unclosed)
+    if _in_braces(scene):
+        return faults.unclosed_brace(scene.at(next(word for word in scene.before[::-1] if word.text == "{")))
     if last.kind == "comma":
         return faults.stray_comma(scene.at(last), "after")
     if _alone(scene):
@@ -252,8 +259,8 @@ def _symbol(scene: _Scene, here: _Word) -> Diagnostic:
     span = scene.at(here)
     if here.text in ('"', "'"):
         return faults.unterminated_text(span, _quote_hint(scene, here))
-    if here.text in ("{", "}"):
-        return faults.not_supported("aggregates", span)
+    if here.text in ("{", "}", "|") and (_in_braces(scene) or here.text != "|"):
+        return faults.bad_braces(here.text, span)
     if here.text in ("[", "]"):
         return faults.not_supported("lists", span)
     if here.text in _CONNECTIVES:

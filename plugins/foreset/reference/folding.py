@@ -1,0 +1,96 @@
+"""Views of groups over relations in memory: built, and folded; failures name rule, view and group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from foreset.errors import EvaluationError
+from foreset.ir.aggregates import Aggregation
+from foreset.ir.rules import Rule, owner
+from foreset.ir.steps import Aggregate, Ref
+from foreset.ir.terms import Row, Var
+from foreset.ir.text import print_value
+from foreset.ir.versions import Version
+from foreset.reference.aggregates import folded, gathered, groups_of
+from foreset.reference.failure import Failure
+from foreset.reference.rows import Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The exact change of a view of groups, and what it took."""
+
+    plus: tuple[Row, ...]
+    minus: tuple[Row, ...]
+    touched: int
+    read: int  # members
+
+
+def gather_all(rows: Iterable[Row], aggregation: Aggregation, rule: Rule) -> dict[Row, Row]:
+    """The accumulators of each group."""
+    found: dict[Row, Row] = {}
+    for group, members in groups_of(rows, aggregation).items():
+        with _named(rule, group):
+            found[group] = gathered(members, aggregation)
+    return found
+
+
+def fold_all(step: Aggregate, memory: Memory) -> Outcome:
+    """What the change of the members does to the groups that it touches."""
+    aggregation = step.aggregation
+    width = aggregation.groups
+    came, went = (
+        groups_of(memory.rows(Ref(aggregation.members, v)), aggregation) for v in (Version.PLUS, Version.MINUS)
+    )
+    touched = dict.fromkeys((*came, *went))
+    old = {row[:width]: row[width:] for row in memory.rows(Ref(step.relation, Version.OLD)) if row[:width] in touched}
+    new: dict[Row, Row | None] = {}
+    for group in touched:
+        with _named(step.rule, group):
+            new[group] = folded(aggregation, old.get(group), came.get(group, ()), went.get(group, ()))
+    anew = {group for group, row in new.items() if row is None}
+    read = 0
+    if anew:
+        rows = [row for row in memory.rows(Ref(aggregation.members, Version.NEW)) if row[:width] in anew]
+        read = len(rows)
+        new |= {**dict.fromkeys(anew), **gather_all(rows, aggregation, step.rule)}
+    after = {group: row for group, row in new.items() if row is not None and _held(row, group, step.rule)}
+    plus = tuple((*group, *row) for group, row in after.items() if old.get(group) != row)
+    minus = tuple((*group, *row) for group, row in old.items() if after.get(group) != row)
+    return Outcome(plus, minus, len(touched), read)
+
+
+def _held(row: Row, group: Row, rule: Rule) -> bool:
+    """True while the group has members; below zero the stored rows are not what they should be."""
+    count = row[0]
+    assert isinstance(count, int)
+    if count < 0:
+        raise EvaluationError(*miscounted(rule, group))
+    return count > 0
+
+
+def miscounted(rule: Rule, group: Row) -> tuple[str, str]:
+    """What to say of a group with fewer members than none."""
+    fact = f"view {owner(rule)}: the stored number of members of group {group} of rule {rule.name} is wrong"
+    return fact, "the state does not belong to these rows: refresh with `--mode recompute`"
+
+
+@contextmanager
+def _named(rule: Rule, group: Row) -> Iterator[None]:
+    try:
+        yield
+    except Failure as failure:
+        raise EvaluationError(f"{where(rule, group)}: {failure}") from failure
+
+
+def where(rule: Rule, group: Row) -> str:
+    """The rule, the view and the group, for messages."""
+    return f"rule {rule.name} of view {owner(rule)}, group {shown(rule, group)}"
+
+
+def shown(rule: Rule, group: Row) -> str:
+    """The group as `(V = "yoda", L = "dagobah")`."""
+    names: Mapping[int, str] = {i: arg.name for i, arg in enumerate(rule.head.args) if isinstance(arg, Var)}
+    return f"({', '.join(f'{names.get(i, i)} = {print_value(value)}' for i, value in enumerate(group))})"

@@ -1,0 +1,248 @@
+"""Rules that aggregate become rules that do not: CReaM's rewriting (paper 001).
+
+`v(X) :- setof(T, phi, S), agg(S, R), rest` becomes
+
+    members(G, T) :- phi                the distinct elements of each set
+    groups(G, accumulators)             a row for each group of members (View.aggregation)
+    v(X) :- groups(G, ...), R = finish, rest
+
+The first two are hidden views, named by what they hold, so that equal sets share theirs
+and the order of rules changes nothing. Members are views of their own only where a step
+reads them again: otherwise the view of groups derives their changes on the way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from foreset.analyse import safety, types
+from foreset.analyse.aggregates import resolve
+from foreset.analyse.binding import bound
+from foreset.analyse.faults import aggregates as faults
+from foreset.diagnostics import Diagnostic, Span
+from foreset.ir.aggregates import Accumulator, Aggregation, Definition, Kind, Need, Upkeep
+from foreset.ir.functions import type_of
+from foreset.ir.program import Column, View
+from foreset.ir.renaming import nameless, numbered, substituted
+from foreset.ir.rules import (
+    Aggregated,
+    Atom,
+    Comparison,
+    Literal,
+    Rule,
+    SetOf,
+    literal_variables,
+)
+from foreset.ir.terms import Var, variables
+from foreset.ir.text import print_literal, print_rule
+from foreset.ir.types import BIGINT, Type
+from foreset.rewrite.normalise_rules import Schemas, normalise_rule
+from foreset.rewrite.type_rules import type_rule
+
+_NOWHERE = Span("", 1, 1)
+_UNREAD = Var("_")
+_PASSED_ON = ("incremental", "strict", "recompute")
+
+
+@dataclass(slots=True)
+class Splitter:
+    """Splits the rules of one program; `made` gathers the hidden views, each once."""
+
+    schemas: Schemas
+    definitions: Mapping[str, Definition]
+    made: dict[str, View] = field(default_factory=dict)
+
+    @property
+    def schemas_with_hidden(self) -> Schemas:
+        """The columns of everything that a split rule may read."""
+        return {**self.schemas, **{view.name: view.columns for view in self.made.values()}}
+
+    def split(self, rule: Rule, strategy: str) -> tuple[Rule, tuple[Diagnostic, ...]]:
+        """The rule without its sets; with faults, a rule that is not to be used."""
+        if not rule.sets:
+            return rule, ()
+        body, found = list(rule.body), list[Diagnostic]()
+        for one in rule.sets:
+            literals, wrong = self._set(_with_value(one, rule), rule, strategy)
+            body += literals
+            found += wrong
+        return replace(rule, body=tuple(body), sets=()), tuple(found)
+
+    def _set(self, one: SetOf, rule: Rule, strategy: str) -> tuple[tuple[Literal, ...], tuple[Diagnostic, ...]]:
+        groups, faults_ = _grouping(one, rule)
+        if faults_:
+            return (), faults_
+        members, wrong = self._members(one, groups, rule)
+        if members is None or wrong:
+            return (), wrong
+        element = tuple(column.type for column in members.columns[len(groups) :])
+        needs, literals, wrong = _planned(one, element, self.definitions)
+        if wrong:
+            return (), wrong
+        view = self._groups(members, len(groups), tuple(need.accumulator for need in needs), strategy)
+        args = (*(Var(name) for name in groups), *(need.shown for need in needs))
+        return (Atom(view.name, args, span=one.span), *literals), ()
+
+    def _members(self, one: SetOf, groups: tuple[str, ...], rule: Rule) -> tuple[View | None, tuple[Diagnostic, ...]]:
+        """The view of distinct elements, in normal form, not yet taken in."""
+        head = Atom("", (*map(Var, groups), *one.elements), span=one.span)
+        normal = normalise_rule(Rule(head, _sorted(one.body), rule.name, span=one.span), self.schemas)
+        known = bound(normal.rule)
+        unbound = [v for term in one.elements for v in variables(term) if v.name not in known]
+        if unbound:
+            first = unbound[0]
+            return None, (faults.unbound_in_set(first.name, first.span or one.span or _NOWHERE, sorted(known)),)
+        bare = replace(normal.rule, head=replace(head, args=()))
+        inferred = types.infer(bare, {**self.schemas, "": ()}, normal.pulled)
+        typed = type_rule(bare, inferred.types, {**self.schemas, "": ()})
+        wrong = (*inferred.faults, *types.check(typed, {**self.schemas, "": ()}, normal.pulled))
+        if wrong:
+            return None, wrong
+        kinds = [type_of(arg, inferred.types) for arg in normal.rule.head.args]
+        labels = (*(f"g{i}" for i in range(len(groups))), *(f"e{i}" for i in range(len(one.elements))))
+        columns = tuple(Column(label, kind) for label, kind in zip(labels, kinds, strict=True) if kind is not None)
+        name = f"{_first_relation(one)}~members_{_digest([print_rule(numbered(normal.rule))])}"
+        schemas = {**self.schemas, name: columns}
+        final = type_rule(replace(normal.rule, head=replace(normal.rule.head, relation=name)), inferred.types, schemas)
+        wrong = tuple(safety.check(final, normal.pulled))
+        return View(name, columns, (final,), hidden=True, span=rule.span), wrong
+
+    def _groups(self, members: View, groups: int, accumulators: tuple[Accumulator, ...], strategy: str) -> View:
+        """The view of groups; it and, where it is read again, the view of members are taken in."""
+        kept = all(each.upkeep is Upkeep.INVERTIBLE for each in accumulators)
+        stored = not (kept and _one_derivation(members.rules[0]))
+        element = tuple(column.type for column in members.columns[groups:])
+        aggregation = Aggregation(groups, accumulators, members.name, element, stored)
+        labels = _unique([each.label for each in accumulators])
+        held = tuple(Column(label, each.type) for label, each in zip(labels, accumulators, strict=True))
+        mark = _digest([members.name, *map(repr, accumulators)])
+        name = f"{members.name.partition('~')[0]}~groups_{mark}"
+        passed = strategy if strategy in _PASSED_ON else "auto"
+        rule = _identity(members) if stored else members.rules[0]
+        view = View(name, (*members.columns[:groups], *held), (rule,), passed, aggregation=aggregation, hidden=True,
+                    span=members.span)  # fmt: skip
+        if stored:
+            self.made.setdefault(members.name, replace(members, strategy=passed))
+        return self.made.setdefault(name, view)
+
+
+# ---------------------------------------------------------------- which variables group
+def _grouping(one: SetOf, rule: Rule) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
+    """The grouping variables in the order of the sorted body."""
+    gathered = {v.name for term in one.elements for v in variables(term)}
+    inside = dict.fromkeys(v.name for literal in _sorted(one.body) for v in literal_variables(literal))
+    outside = _outside(rule)
+    named = [name for name in inside if name[0] != "_" and name not in gathered and name not in one.free]
+    if one.local:
+        named = [name for name in named if name in outside]
+        for name in sorted(gathered & outside.keys() - _bound_elsewhere(rule)):
+            span = outside[name] or one.span or _NOWHERE
+            return (), (faults.local_variable(name, span),)
+    return tuple(named), ()
+
+
+def _outside(rule: Rule) -> dict[str, Span | None]:
+    """The variables of head and plain literals, and of what aggregates are compared with."""
+    found: dict[str, Span | None] = {}
+    for literal in (rule.head, *rule.body):
+        for var in literal_variables(literal):
+            found.setdefault(var.name, var.span)
+    for made in (made for one in rule.sets for made in one.aggregates):
+        for var in variables(made.result):
+            found.setdefault(var.name, var.span)
+    return found
+
+
+def _bound_elsewhere(rule: Rule) -> set[str]:
+    """Variables to which something outside of the sets gives a value: then the two are simply two."""
+    atoms = {v.name for literal in rule.body if isinstance(literal, Atom) for v in literal_variables(literal)}
+    return atoms | {v.name for one in rule.sets for made in one.aggregates for v in variables(made.result)}
+
+
+def _with_value(one: SetOf, rule: Rule) -> SetOf:
+    """A set whose own name is used as a value is collected under that name."""
+    used = _outside(rule)
+    if one.var.name not in used or any(isinstance(m.result, Var) and m.result == one.var for m in one.aggregates):
+        return one
+    return replace(one, aggregates=(*one.aggregates, Aggregated("collect", (), one.var, one.span)))
+
+
+# ---------------------------------------------------------------- what is made of a set
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """An accumulator and the argument by which the rule reads it."""
+
+    accumulator: Accumulator
+    shown: Var
+
+
+def _planned(
+    one: SetOf, element: tuple[Type, ...], definitions: Mapping[str, Definition]
+) -> tuple[list[_Held], list[Literal], tuple[Diagnostic, ...]]:
+    """The accumulators that a set needs, and the literals that finish what is made of them."""
+    held: dict[Accumulator, Var] = {Accumulator(Kind.MEMBERS, (), BIGINT): _UNREAD}
+    literals: list[Literal] = []
+    wrong: list[Diagnostic] = []
+    for made in one.aggregates:
+        found = resolve(made, element, definitions, made.span or one.span or _NOWHERE)
+        if isinstance(found, Diagnostic):
+            wrong.append(found)
+            continue
+        used = [_accumulator(need) for need in found.needs]
+        if isinstance(found.term, Var) and isinstance(made.result, Var):
+            wanted = used[int(found.term.name)]
+            if held.get(wanted, _UNREAD) is _UNREAD:
+                held[wanted] = made.result
+        read = {int(var.name) for var in variables(found.term)}
+        for place, accumulator in enumerate(used):
+            if held.setdefault(accumulator, _UNREAD) is _UNREAD and place in read:
+                held[accumulator] = Var(f"{one.var.name}.{accumulator.label}", made.span)
+        finish = substituted(found.term, {str(i): held[accumulator] for i, accumulator in enumerate(used)})
+        if finish != made.result:
+            literals.append(Comparison("=", made.result, finish, made.span))
+    return [_Held(accumulator, var) for accumulator, var in held.items()], literals, tuple(wrong)
+
+
+def _accumulator(need: Need) -> Accumulator:
+    return Accumulator(need.kind, need.inputs, need.type, need.parameter, need.fold)
+
+
+# ---------------------------------------------------------------- shapes and names
+def _one_derivation(rule: Rule) -> bool:
+    """Every member has one derivation: the head shows all that the atoms bind."""
+    shown = {arg.name for arg in rule.head.args if isinstance(arg, Var)}
+    found = {v.name for literal in rule.body if isinstance(literal, Atom) for v in literal_variables(literal)}
+    return found <= shown
+
+
+def _identity(members: View) -> Rule:
+    """The rule by which groups read stored members, in the names of the writer."""
+    names: list[str] = []
+    for column, arg in zip(members.columns, members.rules[0].head.args, strict=True):
+        plain = isinstance(arg, Var) and arg.name not in names
+        names.append(arg.name if isinstance(arg, Var) and plain else column.name.upper())
+    args = tuple(map(Var, names))
+    kinds = {arg.name: column.type for arg, column in zip(args, members.columns, strict=True)}
+    atom = Atom(members.name, args)
+    return Rule(atom, (atom,), members.rules[0].name, kinds, span=members.span)
+
+
+def _unique(labels: list[str]) -> list[str]:
+    return [label if label not in labels[:i] else f"{label}_{i}" for i, label in enumerate(labels)]
+
+
+def _first_relation(one: SetOf) -> str:
+    found = (literal.relation for literal in _sorted(one.body) if isinstance(literal, Atom))
+    return next(found, "facts")
+
+
+def _sorted(body: tuple[Literal, ...]) -> tuple[Literal, ...]:
+    """Literals in an order that neither names of variables nor the order of the text change."""
+    return tuple(sorted(body, key=lambda one: (not isinstance(one, Atom), print_literal(nameless(one)))))
+
+
+def _digest(parts: list[str]) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]
