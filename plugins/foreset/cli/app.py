@@ -36,6 +36,7 @@ COMMANDS = (
     Command("status", "reading:status"),
     Command("show", "reading:show"),
     Command("changes", "reading:changes"),
+    Command("report", "report:report"),
     Command("verify", "upkeep:verify"),
     Command("rollback", "upkeep:rollback"),
     Command("gc", "upkeep:gc"),

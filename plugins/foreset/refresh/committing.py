@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Facts = Mapping[str, Any]
+ENGINE = ("engine", "engine_reason")
 IN_PROCESS_ROWS = 100_000  # differentials up to here are appended without a Spark job
 
 
@@ -164,6 +165,7 @@ def _row(context: Context, views: dict[str, ViewPin], state: dict[str, StatePin]
         verification=dict(context.mark("verify") or {}),
         quality=dict(context.mark("quality") or {}),
         extra={"strata": [_record(context, n) for n in range(1, len(context.layering.strata) + 1)],
+               "captures": {name: _captured(context, name) for name in run.sources},
                "note": plan.note, "writing_seconds": watch.seconds, "run": run.run_id},
     )  # fmt: skip
 
@@ -175,8 +177,15 @@ def _record(context: Context, number: int) -> Facts:
         seen = context.mark(f"capture-{name}") if name in context.run.sources else None
         below = None if seen else view_facts(context, name)
         changed += seen["inserted"] + seen["deleted"] if seen else below["plus"]["rows"] + below["minus"]["rows"]  # type: ignore[index]
-    kept = {key: facts[key] for key in ("strategy", "reason", "seconds", "rounds", "rows_read")}
+    kept = {key: facts[key] for key in ("strategy", "reason", "seconds", "rounds", "rows_read", *ENGINE) if key in facts}
     return {"number": number, "views": list(stratum.names), "changed": changed, **kept}
+
+
+def _captured(context: Context, source: str) -> Facts:
+    """How a source was taken in; the manifest keeps it longer than run directories live."""
+    facts = context.mark(f"capture-{source}") or {}
+    kept = ("way", "reason", "inserted", "deleted", "rows", "degraded", "seconds")
+    return {key: facts[key] for key in kept if key in facts}
 
 
 def _pin(context: Context, written: Written, told: Facts, rows: int, plus: Facts, minus: Facts) -> ViewPin:

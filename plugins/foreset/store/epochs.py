@@ -121,6 +121,12 @@ def close_epoch(layout: Layout, epoch: int, outcome: str) -> None:
     files.write_text(_sign_file(layout, epoch, "closed"), json.dumps({"outcome": outcome}))
 
 
+def outcome(layout: Layout, epoch: int) -> str:
+    """How the run of an epoch ended, as `close_run` was told; empty while it is open."""
+    text = files.read_text(_sign_file(layout, epoch, "closed"))
+    return "" if text is None else str(json.loads(text)["outcome"])
+
+
 def holder(layout: Layout) -> Holder | None:
     """Who opened the current epoch; None before the first."""
     snapshot = manifest.read(layout)

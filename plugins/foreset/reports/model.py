@@ -1,0 +1,220 @@
+"""What a report knows of one refresh and of a group: plain facts, whatever they were read from."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+Moment = datetime.datetime
+
+
+class State(StrEnum):
+    """How far a refresh came."""
+
+    COMMITTED = "committed"
+    UNCHANGED = "unchanged"  # no source had moved: nothing to publish
+    TRIAL = "dry-run"
+    FAILED = "failed"
+    FENCED = "fenced"  # another refresh came first
+    RUNNING = "running"
+    SILENT = "silent"  # opened, not closed, and without a sign of life
+    UNOPENED = "not opened"
+
+
+ENDED = frozenset({State.COMMITTED, State.UNCHANGED, State.TRIAL, State.FAILED, State.FENCED})
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """What a refresh took in of one source."""
+
+    name: str
+    table: str
+    before: int | None  # version read by the refresh before; None: never read before
+    after: int | None
+    way: str = ""  # Unchanged | Feed | SnapshotDiff | Reload; "" when it was not captured (yet)
+    reason: str = ""
+    inserted: int = 0
+    deleted: int = 0
+    rows: int | None = None
+    degraded: bool = False
+    seconds: float | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether it was read from end to end, so that nobody knows what came and went."""
+        return self.way == "Reload"
+
+
+@dataclass(frozen=True, slots=True)
+class ViewLine:
+    """What a refresh did to one view."""
+
+    name: str
+    stratum: int
+    done: bool = False  # its differential was computed
+    inserted: int = 0
+    deleted: int = 0
+    rows: int | None = None  # after the refresh
+    strategy: str = ""
+    reason: str = ""
+    engine: str = ""
+    rounds: int = 0
+    seconds: float | None = None
+    rows_read: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What recomputation said."""
+
+    mode: str
+    verdict: str  # passed | failed | not checked
+    rows: int = 0
+    checked: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # view -> kind -> rows
+    bounds: Mapping[str, float] = field(default_factory=dict)  # kind -> error rate that is excluded
+    confidence: float = 0.95
+    mismatches: Sequence[str] = ()
+    seconds: float | None = None
+
+    def of_kind(self, kind: str) -> int:
+        """How many rows of a kind were checked, over all views."""
+        return sum(kinds.get(kind, 0) for kinds in self.checked.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """One expectation of one view, and how it fared."""
+
+    view: str
+    name: str
+    text: str
+    severity: str  # critical | warning
+    on: str  # changes: the rows that came; all: the whole new state
+    success: bool
+    rows: int | None = None
+    unexpected: int | None = None
+    columns: Sequence[str] = ()
+    examples: Sequence[Sequence[Any]] = ()
+    origin: str = ""
+    note: str = ""
+    observed: str = ""  # what was found instead, where rows cannot be named
+    error: str = ""  # why it could not be checked
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """What the expectations said."""
+
+    status: str  # passed | warned | failed | nothing to check
+    expectations: Sequence[Expectation] = ()
+    seconds: float | None = None
+    docs: str | None = None  # Data Docs, a folder inside the run directory
+
+    @property
+    def broken(self) -> tuple[Expectation, ...]:
+        """Those that do not hold, critical ones first."""
+        return tuple(sorted((e for e in self.expectations if not e.success), key=lambda e: e.severity != "critical"))
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a phase failed."""
+
+    phase: str
+    error: str  # its class: SourceError, VerificationFailed ...
+    message: str
+    hint: str = ""
+    at: Moment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A phase of the refresh, for the list of what was done."""
+
+    name: str  # capture | stratum-2 | verify | quality | commit | publish
+    state: str  # done | failed | open
+    seconds: float | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A committed refresh, as far as others speak of it."""
+
+    seq: int
+    at: Moment | None
+    refresh_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One refresh."""
+
+    group: str
+    refresh_id: str
+    state: State
+    newest: Published | None = None  # what readers see now
+    before: Published | None = None  # what they saw when this refresh began
+    after: Published | None = None  # what replaced this refresh, if it was published and replaced
+    seq: int | None = None  # of this refresh, once committed
+    committed_at: Moment | None = None
+    opened_at: Moment | None = None
+    ended_at: Moment | None = None
+    attempts: int = 1
+    mode: str = ""
+    note: str = ""
+    description: str = ""
+    owner: str = ""
+    rolled_back_to: int | None = None
+    engine_version: str = ""
+    spec_hash: str = ""
+    run_id: str = ""  # its directory
+    sources: Sequence[SourceLine] = ()
+    views: Sequence[ViewLine] = ()
+    steps: Sequence[Step] = ()
+    verification: Verification | None = None
+    quality: Quality | None = None
+    failures: Sequence[Failure] = ()  # of all attempts, oldest first
+    silent_for: float | None = None
+    scheduler: str = ""  # what Airflow says of its run; "" outside Airflow
+
+    @property
+    def failure(self) -> Failure | None:
+        """The last failure: the reason, where the refresh ended by it."""
+        return self.failures[-1] if self.failures else None
+
+    @property
+    def inserted(self) -> int:
+        """Rows that came, over all views."""
+        return sum(view.inserted for view in self.views)
+
+    @property
+    def deleted(self) -> int:
+        """Rows that went, over all views."""
+        return sum(view.deleted for view in self.views)
+
+    @property
+    def seconds(self) -> float:
+        """Time at work: the sum over its phases."""
+        return sum(step.seconds or 0.0 for step in self.steps)
+
+    @property
+    def when(self) -> Moment | None:
+        """The time by which it stands in the history."""
+        return self.opened_at or self.committed_at
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A group: what readers see, and its last refreshes, newest first."""
+
+    group: str
+    newest: Published | None
+    runs: Sequence[Run]
+    more: int = 0  # older refreshes that are not in `runs`
+    description: str = ""
+    owner: str = ""

@@ -1,0 +1,49 @@
+"""What the plugin tells Airflow: where the reports are, and where its UI shows them.
+
+Loaded by every Airflow process, so the application and all that it needs are imported only when
+the API server asks for it.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+from urllib.parse import urlsplit
+
+PREFIX = "/foreset"
+NAVIGATION = "View refreshes"
+APPLIES = {"dag_tags": ["foreset"]}  # Airflow 3.3 shows tabs on every DAG; later ones read this
+
+
+@functools.cache
+def fastapi_apps(plugin_file: str) -> list[dict[str, Any]]:
+    """The application for Airflow to mount."""
+    from foreset.orchestrate.places import places_beside
+    from foreset.reports.web import build
+
+    return [{"app": build(places_beside(plugin_file)), "url_prefix": PREFIX, "name": "Foreset reports"}]
+
+
+def external_views() -> list[dict[str, Any]]:
+    """A tab of each run, a tab of each DAG, and an entry in the navigation."""
+    base = f"{_base_path()}{PREFIX}"
+    dag = f"{base}/dags/{{DAG_ID}}"
+    tab = {"name": "Data quality", "applies_to": APPLIES}
+    return [
+        {**tab, "destination": "dag_run", "url_route": "foreset-run", "href": f"{dag}/runs/{{RUN_ID}}"},
+        {**tab, "destination": "dag", "url_route": "foreset-dag", "href": dag},
+        {
+            "name": "View refreshes",
+            "destination": "nav",
+            "category": "browse",
+            "url_route": "foreset",
+            "href": f"{base}/",
+        },
+    ]
+
+
+def _base_path() -> str:
+    """The path of `[api] base_url`, under which a proxy shows Airflow."""
+    from airflow.configuration import conf
+
+    return urlsplit(conf.get("api", "base_url", fallback="") or "").path.rstrip("/")

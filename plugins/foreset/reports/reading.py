@@ -1,0 +1,251 @@
+"""Gather a report: the manifest says what was published, the run directory what else happened."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from foreset.errors import UsageError
+from foreset.ir.program import Program
+from foreset.reports import directory, facts
+from foreset.reports.directory import Directory, moment
+from foreset.reports.model import History, Published, Quality, Run, State
+from foreset.store import files, manifest
+from foreset.store.epochs import PATIENCE, outcome
+from foreset.store.layout import Layout, join
+from foreset.store.rows import ManifestRow
+
+RUNS_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The manifest, read once: every published refresh of the group, and the epoch that stands."""
+
+    layout: Layout
+    rows: Sequence[ManifestRow]  # oldest first
+    epoch: int
+
+    def at(self, seq: int | None) -> ManifestRow | None:
+        """The row of `seq`."""
+        return next((row for row in self.rows if row.seq == seq), None)
+
+    def of(self, refresh_id: str) -> ManifestRow | None:
+        """The row that a refresh committed."""
+        return next((row for row in self.rows if row.refresh_id == refresh_id), None)
+
+    @property
+    def newest(self) -> ManifestRow | None:
+        """What readers see."""
+        return self.rows[-1] if self.rows else None
+
+
+def open_ledger(layout: Layout) -> Ledger:
+    """Read the manifest; an empty ledger for a group that was never refreshed."""
+    snapshot = manifest.read(layout)
+    rows = manifest.history(layout.root, layout.group) if snapshot else []
+    return Ledger(layout, rows, snapshot.reading.epoch if snapshot else 0)
+
+
+def read_run(layout: Layout, refresh_id: str, scheduler: str = "") -> Run:
+    """The report of one refresh, whatever became of it; `scheduler` is what Airflow says of its run."""
+    ledger = open_ledger(layout)
+    row = ledger.of(refresh_id)
+    return _committed(ledger, row) if row else _unpublished(ledger, refresh_id, scheduler)
+
+
+def read_seq(layout: Layout, seq: int | None = None) -> Run:
+    """The report of a published refresh; without `seq`, of the newest."""
+    ledger = open_ledger(layout)
+    row = ledger.newest if seq is None else ledger.at(seq)
+    if row is None:
+        kept = f"it has seqs {ledger.rows[0].seq} to {ledger.rows[-1].seq}" if ledger.rows else "it was never refreshed"
+        wanted = "no committed refresh" if seq is None else f"no seq {seq}"
+        raise UsageError(f"group {layout.group} has {wanted}", kept)
+    return _committed(ledger, row)
+
+
+def latest_run(layout: Layout) -> Run | None:
+    """The refresh that was begun last, published or not; None for a group that was never refreshed."""
+    runs = read_history(layout, limit=1).runs
+    return read_run(layout, runs[0].refresh_id) if runs else None
+
+
+def read_history(layout: Layout, limit: int = RUNS_SHOWN) -> History:
+    """The last refreshes of a group, newest first: published ones, and those that left only a directory."""
+    ledger = open_ledger(layout)
+    published = [_committed(ledger, row, brief=True) for row in ledger.rows]
+    known = {row.refresh_id for row in ledger.rows}
+    others = _directories(layout, known)
+    runs = [*published, *(_of_directory(ledger, one) for one in others)]
+    runs.sort(key=lambda run: (run.when is not None, run.when or 0, run.seq or 0), reverse=True)
+    described = next((run for run in runs if run.description), None) or _described(ledger)
+    return History(
+        group=layout.group,
+        newest=_published(ledger.newest),
+        runs=runs[:limit],
+        more=max(0, len(runs) - limit),
+        description=described.description if described else "",
+        owner=described.owner if described else "",
+    )
+
+
+def _directories(layout: Layout, known: set[str]) -> list[Directory]:
+    """The newest directory of each refresh that has not committed."""
+    found: dict[str, Directory] = {}
+    for name in files.list_folders(layout.runs):
+        if name.split("~")[0] in known or name in known:
+            continue
+        one = directory.newest_of(layout, name)
+        if one is not None and one.refresh_id not in known:
+            found[one.refresh_id] = one
+    return list(found.values())
+
+
+def _described(ledger: Ledger) -> Run | None:
+    """The newest published refresh with its directory, for what its spec says of the group."""
+    return _committed(ledger, ledger.newest) if ledger.newest else None
+
+
+def _committed(ledger: Ledger, row: ManifestRow, *, brief: bool = False) -> Run:
+    """A published refresh; `brief` leaves its run directory unread."""
+    run_id = str(row.extra.get("run") or row.refresh_id)
+    found = None if brief else directory.read(ledger.layout, run_id)
+    captures = dict(row.extra.get("captures", {})) | facts.captures_of(found)
+    pins = {name: dataclasses.asdict(pin) for name, pin in row.sources.items()}
+    opened = found.all("opened") if found else []
+    committed_at = moment(row.committed_at)
+    return Run(
+        group=ledger.layout.group,
+        refresh_id=row.refresh_id,
+        state=State.COMMITTED,
+        newest=_published(ledger.newest),
+        before=_published(ledger.at(row.prev_seq)),
+        after=_published(ledger.at(row.seq + 1)),
+        seq=row.seq,
+        committed_at=committed_at,
+        opened_at=moment(opened[0]["at"]) if opened else committed_at,
+        ended_at=committed_at,
+        attempts=max(1, len(opened)),
+        mode=row.mode,
+        note=str(row.extra.get("note", "")),
+        rolled_back_to=row.extra.get("rolled_back_to") if row.mode == "rollback" else None,
+        engine_version=row.engine_version,
+        spec_hash=row.spec_hash,
+        run_id=run_id,
+        sources=facts.sources(pins, captures),
+        views=facts.views_of_row(row),
+        steps=() if row.mode == "rollback" else facts.steps_of_row(row, captures),
+        verification=facts.verification(row.verification) if row.mode != "rollback" else None,
+        quality=_quality(row, found),
+        failures=facts.failures(found) if found else (),
+        description=_spoken(found).description,
+        owner=_spoken(found).owner,
+    )
+
+
+def _quality(row: ManifestRow, found: Directory | None) -> Quality | None:
+    told = facts.quality(row.quality) if row.mode != "rollback" else None
+    return told if told is None or found is not None else replace(told, docs=None)  # they go with the directory
+
+
+def _unpublished(ledger: Ledger, refresh_id: str, scheduler: str) -> Run:
+    found = directory.newest_of(ledger.layout, refresh_id)
+    if found is None:
+        state = State.FAILED if scheduler == "failed" else State.UNOPENED
+        newest = _published(ledger.newest)
+        return Run(ledger.layout.group, refresh_id, state, newest=newest, before=newest, scheduler=scheduler)
+    return _of_directory(ledger, found, scheduler)
+
+
+def _of_directory(ledger: Ledger, found: Directory, scheduler: str = "") -> Run:
+    previous = ledger.at(found.prev_seq)
+    opened = found.all("opened")
+    times = [moment(event.get("at")) for event in found.events]
+    silent = _silence(ledger.layout, opened[-1].get("epoch") if opened else None)
+    state = _state(ledger, found, silent, scheduler)
+    told = facts.failures(found)
+    failure = told[-1] if told else None
+    marks = found.marks
+    return Run(
+        group=ledger.layout.group,
+        refresh_id=found.refresh_id,
+        state=state,
+        newest=_published(ledger.newest),
+        before=_published(previous),
+        opened_at=times[0] if times else None,
+        ended_at=times[-1] if times else None,
+        attempts=max(1, len(opened)),
+        mode=found.plan.mode if found.plan else "",
+        note=found.plan.note if found.plan else "",
+        spec_hash=found.plan.spec_hash if found.plan else "",
+        run_id=found.run_id,
+        sources=facts.sources(found.record.get("sources", {}), facts.captures_of(found)),
+        views=facts.views_of_run(found, previous),
+        steps=facts.steps_of_run(found, failure.phase if failure and state is State.FAILED else ""),
+        verification=facts.verification(marks.get("verify") or found.last("verification")),
+        quality=facts.quality(directory.quality_facts(ledger.layout, found)),
+        failures=told,
+        silent_for=silent,
+        scheduler=scheduler,
+        description=_spoken(found).description,
+        owner=_spoken(found).owner,
+    )
+
+
+def _spoken(found: Directory | None) -> Program:
+    """What the spec says of the group; nothing where it is not at hand."""
+    return found.program if found and found.program else Program("", (), ())
+
+
+def _state(ledger: Ledger, found: Directory, silent: float | None, scheduler: str) -> State:
+    """What became of a run that has no row in the manifest."""
+    last, closed, failed = found.last("opened"), found.last("closed"), found.last("failed")
+    begun = found.events.index(last) if last else -1
+    if closed is not None and found.events.index(closed) > begun:
+        ended = closed.get("outcome")
+        if ended in (State.UNCHANGED, State.TRIAL):
+            return State(str(ended))
+        return State.FENCED if _was_fenced(failed) else State.FAILED
+    if failed is not None and found.events.index(failed) > begun and not _went_on(found, failed):
+        return State.FENCED if _was_fenced(failed) else State.FAILED
+    if _nothing_moved(found):
+        return State.UNCHANGED
+    if scheduler == "failed" or (last and outcome(ledger.layout, last.get("epoch", 0)) == "failed"):
+        return State.FAILED
+    if (ledger.newest and ledger.newest.seq > found.prev_seq) or (last and last.get("epoch", 0) < ledger.epoch):
+        return State.FENCED
+    return State.SILENT if silent is not None and silent > PATIENCE else State.RUNNING
+
+
+def _was_fenced(failed: directory.Facts | None) -> bool:
+    return failed is not None and failed.get("error") == "Fenced"
+
+
+def _went_on(found: Directory, failed: directory.Facts) -> bool:
+    """Whether the phase that failed was finished afterwards, by a retry."""
+    later = found.events[found.events.index(failed) + 1 :]
+    return any(event["kind"] == "finished" and event.get("phase") == failed.get("phase") for event in later)
+
+
+def _nothing_moved(found: Directory) -> bool:
+    """As `refresh.capturing.nothing_moved` decides, from the marks: Airflow skips the tasks after it."""
+    if found.program is None or found.plan is None or found.plan.rebuild or not found.prev_seq:
+        return False
+    captures = facts.captures_of(found)
+    if {source.name for source in found.program.sources} - set(captures) or "stratum-1" in found.marks:
+        return False
+    return not any(seen.get("moved") or seen.get("taken_whole") for seen in captures.values())
+
+
+def _silence(layout: Layout, epoch: object) -> float | None:
+    """Seconds since the last sign of life of an epoch."""
+    text = files.read_text(join(layout.epochs, f"{epoch}-alive.json")) if epoch is not None else None
+    return None if text is None else max(0.0, time.time() - float(json.loads(text)["at"]))
+
+
+def _published(row: ManifestRow | None) -> Published | None:
+    return Published(row.seq, moment(row.committed_at), row.refresh_id) if row else None

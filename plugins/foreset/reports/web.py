@@ -1,0 +1,115 @@
+"""The reports inside Airflow: a small application that its API server mounts under /foreset.
+
+Every route needs a login and the permission on the DAG in its path. Pages are rendered here;
+no folder is served. Links are relative, so that they hold under any base URL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from urllib.parse import quote
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exception_handlers import http_exception_handler
+from fastapi.responses import HTMLResponse, PlainTextResponse
+from starlette.exceptions import HTTPException
+
+from foreset.errors import ForesetError
+from foreset.orchestrate.names import group_of, refresh_id
+from foreset.orchestrate.places import Places
+from foreset.reports import airflow_state, datadocs, pages
+from foreset.reports.pages import Entry, Links
+from foreset.reports.permission import Permitted, User, readable_dags
+from foreset.reports.reading import latest_run, read_history, read_run
+from foreset.session.locations import absolute_warehouse
+from foreset.store.layout import Layout
+
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+OTHER_DAG = ("No view refresh in this DAG", "Only the DAGs that Foreset makes of view specs have such a report.")
+BROKEN = "The warehouse cannot be read just now. The log of the API server says why."
+
+
+def build(places: Places) -> FastAPI:
+    """The application over one warehouse."""
+    app = FastAPI(title="Foreset reports", docs_url=None, redoc_url=None, openapi_url=None)
+    app.middleware("http")(_with_headers)
+    app.add_exception_handler(HTTPException, _plain_fault)
+    routes = Routes(places)
+    app.get("/", response_class=HTMLResponse)(routes.groups)
+    app.get("/dags/{dag_id}", response_class=HTMLResponse)(routes.history)
+    app.get("/dags/{dag_id}/runs/{run_id}", response_class=HTMLResponse)(routes.run)
+    app.get("/dags/{dag_id}/runs/{run_id}/docs/{path:path}", response_class=Response)(routes.docs)
+    return app
+
+
+class Routes:
+    """The pages; each method is a route."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+
+    def groups(self, user: User) -> str:
+        """All groups whose DAG the user may read."""
+        found = [(dag, group) for dag in readable_dags(user) if (group := group_of(dag)) is not None]
+        return pages.groups_page([self._entry(dag, group) for dag, group in found])
+
+    def history(self, dag_id: Permitted) -> str:
+        """The history of a group: the tab of a DAG."""
+        group = group_of(dag_id)
+        if group is None:
+            return pages.message_page(*OTHER_DAG, Links(home="../"))
+        links = Links(home="../", runs=f"{quote(dag_id, safe='')}/runs/")
+        layout = self._layout(group)
+        return pages.history_page(read_history(layout), latest_run(layout), links)
+
+    def run(self, dag_id: Permitted, run_id: str) -> str:
+        """The report of one refresh: the tab of a DAG run."""
+        group = group_of(dag_id)
+        if group is None:
+            return pages.message_page(*OTHER_DAG, Links(home="../../../"))
+        told = airflow_state.of_run(dag_id, run_id)
+        run = read_run(self._layout(group), refresh_id(run_id), told.state)
+        if not run.failures and told.failure is not None:
+            run = airflow_state.with_failure(run, told.failure)
+        docs = f"{quote(run_id, safe='')}/docs/index.html" if run.quality and run.quality.docs else ""
+        history = f"../../{quote(dag_id, safe='')}"
+        return pages.run_page(run, Links(home="../../../", history=history, docs=docs))
+
+    def docs(self, dag_id: Permitted, run_id: str, path: str) -> Response:
+        """A page of Great Expectations' Data Docs of a run."""
+        group = group_of(dag_id)
+        found = datadocs.fetch(self._layout(group), refresh_id(run_id), path) if group else None
+        if found is None:
+            raise HTTPException(404, "Not Found")
+        return Response(found.content, media_type=found.media_type, headers={datadocs.POLICY_NAME: datadocs.POLICY})
+
+    def _entry(self, dag_id: str, group: str) -> Entry:
+        link = f"dags/{quote(dag_id, safe='')}"
+        try:
+            return Entry(group, link, latest_run(self._layout(group)))
+        except (ForesetError, OSError, ValueError):  # one broken warehouse folder must not hide the other groups
+            return Entry(group, link, None, BROKEN)
+
+    def _layout(self, group: str) -> Layout:
+        return Layout(absolute_warehouse(self._places.warehouse), group)
+
+
+async def _with_headers(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
+    response = await call(request)
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    response.headers.setdefault(datadocs.POLICY_NAME, f"{pages.policy()}; frame-ancestors 'self'")
+    return response
+
+
+async def _plain_fault(request: Request, fault: Exception) -> Response:
+    """401, 403 and 404 in a word: nothing of the request is repeated."""
+    assert isinstance(fault, HTTPException)
+    if fault.status_code >= 500:
+        return await http_exception_handler(request, fault)
+    return PlainTextResponse(f"{fault.status_code} {fault.detail}\n", fault.status_code, fault.headers)

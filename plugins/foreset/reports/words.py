@@ -1,0 +1,187 @@
+"""Numbers, times and the words of the house, for people who know the warehouse but not its machinery."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Sequence
+
+from foreset.reports.model import Expectation, SourceLine, Step, Verification, ViewLine
+
+STRATEGIES = {
+    "skip": "nothing that it reads had changed",
+    "insert": "only new rows had arrived: added what follows from them",
+    "counting": "each row keeps count of its derivations: it went when the count reached zero",
+    "dred": "took away what had lost a ground, brought back what has another, added what is new",
+    "dredc": "as dred, with counts that spare the search for other grounds",
+    "stdel": "took away the rows whose recorded derivations were gone, added what is new",
+    "recompute": "computed anew from end to end, and compared with what was there",
+    "rollback": "an earlier state was brought back",
+}
+WAYS = {
+    "Unchanged": "no change",
+    "Feed": "by its change feed",
+    "SnapshotDiff": "by comparing its two versions",
+    "Reload": "read from end to end",
+    "": "not looked at",
+}
+KINDS = {
+    "changed": ("changed row", "rows that this refresh added or removed"),
+    "unchanged": ("unchanged row", "rows that it left as they were"),
+    "absent": ("absent row", "rows that could be there and are not: combinations of values that do occur"),
+    "all": ("row", "every row of the view"),
+}
+SCOPES = {"changes": "rows that came", "all": "all rows"}
+ENGINES = {"spark": "In Spark", "in process": "In process, without Spark"}
+STEPS = {
+    "capture": "Find what changed in the sources",
+    "verify": "Recompute a sample from the sources",
+    "quality": "Check the expectations",
+    "commit": "Publish all views at once",
+    "publish": "Tell those who wait",
+}
+
+
+def number(value: float | None) -> str:
+    """A count with separators."""
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def counted(count: float, noun: str, plural: str = "") -> str:
+    """`1 row`, `2 rows`."""
+    return f"{number(count)} {noun if count == 1 else plural or noun + 's'}"
+
+
+def signed(count: int, sign: str) -> str:
+    """`+12` or `−3`; a plain 0 for nothing."""
+    return f"{sign}{number(count)}" if count else "0"
+
+
+def percent(rate: float) -> str:
+    """Two digits that matter, rounded up, since it stands after `less than`: `1.5 %`, `0.012 %`, `63 %`."""
+    if rate <= 0:
+        return "0 %"
+    unit = 10.0 ** min(0, math.floor(math.log10(rate * 100)) - 1)
+    return f"{math.ceil(rate * 100 / unit - 1e-9) * unit:.{3 if rate >= 1 else 2}g} %"
+
+
+def duration(seconds: float | None) -> str:
+    """`0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`."""
+    if seconds is None:
+        return "–"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if round(seconds) < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, left = divmod(minutes, 60)
+    return f"{hours} h {left} min" if left else f"{hours} h"
+
+
+def moment(at: datetime.datetime | None) -> str:
+    """`18 Nov 2026, 02:01 UTC`."""
+    return f"{at.day} {at:%b %Y, %H:%M} UTC" if at else "an unknown time"
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """`a`, `a and b`, `a, b and 2 more`."""
+    if len(names) > most:
+        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def clipped(text: str, most: int = 220) -> str:
+    """The first line of a message, not too long for a sentence."""
+    line = text.strip().split("\n")[0].strip().rstrip(".:")
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def strategy(view: ViewLine) -> str:
+    """What was done to a view, without the name of the strategy."""
+    if view.strategy == "recompute" and view.reason.startswith("first load"):
+        return "computed from end to end"
+    return STRATEGIES.get(view.strategy, "")
+
+
+def way(source: SourceLine) -> str:
+    """How the changes of a source were found."""
+    return WAYS.get(source.way, source.way)
+
+
+def breaking(one: Expectation) -> str:
+    """How an expectation that does not hold is broken."""
+    if one.error:
+        return f"It could not be checked: {clipped(one.error)}."
+    if one.observed:
+        return f"Found {one.observed}."
+    if not one.unexpected:
+        return ""
+    rows, verb = counted(one.unexpected, "row"), "matches" if one.unexpected == 1 else "match"
+    if one.name == "deny":
+        return f"{rows} {verb} what must not be."
+    of = f" of {number(one.rows)}" if one.rows else ""
+    return f"{rows}{of} {'breaks' if one.unexpected == 1 else 'break'} it."
+
+
+def step(one: Step) -> str:
+    """What a phase does."""
+    if one.name.startswith("stratum-"):
+        return f"Maintain {one.detail}" if one.detail else f"Maintain step {one.name.removeprefix('stratum-')}"
+    return STEPS.get(one.name, one.name)
+
+
+def phase(name: str) -> str:
+    """Where a failure happened, to stand after `while`."""
+    base, _, rest = name.partition("-")
+    match base:
+        case "capture":
+            return f"finding what changed in source {rest}" if rest else "finding what changed in the sources"
+        case "stratum":
+            return f"maintaining the views of step {rest}"
+        case "verify":
+            return "recomputing a sample"
+        case "quality":
+            return "checking expectations"
+        case "commit":
+            return "publishing"
+        case _:
+            return name or "an unknown phase"
+
+
+def verified(found: Verification | None, changed: int) -> list[str]:
+    """What recomputation says, in plain sentences; `changed` is how many rows came and went in all."""
+    if found is None:
+        return ["Nothing has been recomputed."]
+    if found.verdict == "not checked" or found.mode == "off":
+        return ["Verification was switched off for this refresh: nothing was recomputed."]
+    if found.verdict == "failed":
+        return [f"{counted(found.rows, 'row')} {_were(found.rows)} recomputed from the sources, and some differ:"]
+    if not found.rows:
+        return ["Nothing had to be recomputed: no view was maintained."]
+    if found.mode == "full":
+        return [f"Every row was recomputed from the sources and compared: {counted(found.rows, 'row')}, none differed."]
+    lead = f"{counted(found.rows, 'row')} {_were(found.rows)} recomputed from the sources, and none differed."
+    return [lead, *_bounds(found, changed)]
+
+
+def all_changed(found: Verification, changed: int) -> bool:
+    """Whether every row that came or went was recomputed: then nothing is left to chance."""
+    return 0 < changed <= found.of_kind("changed")
+
+
+def _bounds(found: Verification, changed: int) -> list[str]:
+    sentences = []
+    if every := all_changed(found, changed):
+        only = "The one changed row was" if changed == 1 else f"All {number(changed)} changed rows were"
+        sentences.append(f"{only} among them, so what this refresh changed is checked completely.")
+    kinds = [kind for kind in ("changed", "unchanged") if kind in found.bounds and not (every and kind == "changed")]
+    if kinds:
+        rates = [f"less than {percent(found.bounds[kind])} of the {kind} rows" for kind in kinds]
+        sentences.append(f"With {percent(found.confidence)} confidence, {' and '.join(rates)} could be wrong.")
+    return sentences
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
