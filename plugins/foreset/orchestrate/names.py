@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 PREFIX = "foreset_"
+POOL = "foreset"
 
 
 def dag_id(group: str) -> str:

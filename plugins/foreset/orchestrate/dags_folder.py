@@ -1,0 +1,37 @@
+"""The folder with the two thin DAG files: the project's own, or one that is made for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+DAGS = "foreset_dags.py"
+FAULTS = "foreset_faults.py"
+FILES = {
+    DAGS: '''"""Airflow: one DAG `foreset_<group>` for each spec in view_specs/, or in FORESET_SPECS."""
+
+from foreset.orchestrate.dags import load_dags
+from foreset.orchestrate.places import places_beside
+
+for dag in load_dags(places_beside(__file__)):
+    globals()[dag.dag_id] = dag
+''',
+    FAULTS: '''"""Airflow: broken specs as an import error of this file alone, so that sound specs keep their DAGs."""
+
+from foreset.orchestrate.places import places_beside
+from foreset.orchestrate.specs import report_faults
+
+report_faults(places_beside(__file__))
+''',
+}
+
+
+def dags_folder(project: Path, home: Path) -> Path:
+    """`dags/` of the project if it has Foreset's DAGs; else a folder in `home` with nothing but those."""
+    own = project.resolve() / "dags"
+    if (own / DAGS).is_file():
+        return own
+    made = home / "dags"
+    made.mkdir(parents=True, exist_ok=True)
+    for name, text in FILES.items():
+        (made / name).write_text(text, encoding="utf-8")
+    return made

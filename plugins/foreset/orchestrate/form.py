@@ -1,0 +1,64 @@
+"""The trigger form: what a person, or a loader, may say of one run. Every field has the default of a nightly run."""
+
+from __future__ import annotations
+
+from airflow.sdk import Param
+
+from foreset.plan.frozen import VERIFY_SAMPLE, Request
+
+MODES = {
+    "auto": "auto: whatever is cheaper, view by view",
+    "incremental": "incremental: recompute only where history is missing",
+    "strict": "strict: fail rather than recompute",
+    "recompute": "recompute: every view that can have changed, in full",
+}
+
+
+def form() -> dict[str, Param]:
+    """The fields, in the order in which they are shown."""
+    return {
+        "mode": Param(
+            "auto",
+            type="string",
+            title="Mode",
+            enum=list(MODES),
+            values_display=MODES,
+            description="How free the choice of strategies is. The differences that come out are the same.",
+        ),
+        "verify": Param(
+            str(VERIFY_SAMPLE),
+            type="string",
+            title="Verify",
+            pattern="^([0-9]{1,6}|full|off)$",
+            examples=["200", "2000", "full", "off"],
+            description="How many rows to recompute from the sources before anything is published; `full` "
+            "recomputes every view, `off` checks nothing.",
+        ),
+        "note": Param(
+            "",
+            type="string",
+            title="Note",
+            maxLength=500,
+            description="Why this run; kept in the manifest beside the refresh.",
+        ),
+        "dry_run": Param(
+            False,
+            type="boolean",
+            title="Dry run",
+            description="Compute, verify and check quality, but publish nothing.",
+        ),
+        "force": Param(
+            False,
+            type="boolean",
+            title="Take over",
+            section="In trouble",
+            description="Take over from a refresh of this group that seems to be at work. It will be fenced: "
+            "it cannot publish any more, even if it is alive.",
+        ),
+    }
+
+
+def request_of(refresh_id: str, params: dict[str, object]) -> Request:
+    """What was said in the form, as a refresh reads it."""
+    text = {name: str(params.get(name, "")) for name in ("mode", "verify", "note")}
+    return Request(refresh_id, **text, dry_run=params.get("dry_run") is True, force=params.get("force") is True)

@@ -1,0 +1,134 @@
+"""One run of a group's DAG from outside: start it, follow it, say how it ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from foreset.errors import EnvironmentFault, UsageError
+from foreset.orchestrate.names import dag_id
+from foreset.orchestrate.rest import Airflow, Refused, segment
+
+ENDED = ("success", "failed")
+POLL_S = 1.0
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended. `exit_code` is what `foreset refresh` would have ended with."""
+
+    group: str
+    run_id: str
+    state: str  # Airflow's: success | failed, or queued | running when nobody waited
+    status: str = ""  # ours: committed | unchanged | dry-run | failed
+    seq: int | None = None
+    seconds: float = 0.0
+    views: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    failure: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def exit_code(self) -> int:
+        """0 for a run that went well, else that of the failure."""
+        return int(self.failure.get("exit", 1)) if self.state == "failed" else 0
+
+
+def start(airflow: Airflow, group: str, conf: Mapping[str, Any], *, run_id: str = "", note: str = "") -> str:
+    """Start a run, or find it again under the id that it was given before; its id."""
+    body: dict[str, Any] = {"logical_date": None, "conf": dict(conf), "note": note or None}
+    if run_id:
+        body["dag_run_id"] = run_id
+    try:
+        return str(airflow.post(f"/dags/{dag_id(group)}/dagRuns", body)["dag_run_id"])
+    except Refused as refused:
+        if refused.status == 409 and run_id:
+            return run_id
+        if refused.status == 404:
+            hint = "see `foreset check`, and the import errors on Airflow's first page; a new spec takes half a minute"
+            raise UsageError(f"Airflow has no DAG {dag_id(group)}", hint) from refused
+        if refused.status in (400, 422):
+            raise UsageError(refused.message) from refused
+        raise
+
+
+def is_paused(airflow: Airflow, group: str) -> bool:
+    """A paused DAG takes a run and leaves it queued for ever."""
+    try:
+        return bool(airflow.get(f"/dags/{dag_id(group)}")["is_paused"])
+    except Refused as refused:
+        if refused.status != 404:
+            raise
+        return False  # `start` says what is wrong
+
+
+def unpause(airflow: Airflow, group: str) -> None:
+    """Let the DAG run."""
+    airflow.patch(f"/dags/{dag_id(group)}", {"is_paused": False})
+
+
+def wait(airflow: Airflow, group: str, run_id: str, tell: Tell = lambda _: None, limit_s: float = 0.0) -> Outcome:
+    """Follow a run to its end; `tell` hears of each task that has ended."""
+    deadline = time.monotonic() + limit_s if limit_s else float("inf")
+    told: set[str] = set()
+    while True:
+        run = airflow.get(_path(group, run_id))
+        for line in _news(airflow, group, run_id, told):
+            tell(line)
+        if run["state"] in ENDED:
+            return outcome(airflow, group, run_id, run)
+        if time.monotonic() > deadline:
+            hint = "it goes on; wait for it with the same --run-id"
+            raise EnvironmentFault(f"run {run_id} is still {run['state']} after {limit_s:.0f} s", hint)
+        time.sleep(POLL_S)
+
+
+def outcome(airflow: Airflow, group: str, run_id: str, run: Mapping[str, Any]) -> Outcome:
+    """What a run that has ended did."""
+    seconds = float(run.get("duration") or 0.0)
+    if run["state"] == "failed":
+        return Outcome(group, run_id, "failed", "failed", None, seconds, failure=_failure(airflow, group, run_id))
+    ended = _xcom(airflow, group, run_id, "close") or {}
+    published = _xcom(airflow, group, run_id, "publish") or {}
+    status, seq = str(ended.get("status", "")), ended.get("seq")
+    return Outcome(group, run_id, run["state"], status, seq, seconds, published.get("views", {}))
+
+
+def _news(airflow: Airflow, group: str, run_id: str, told: set[str]) -> list[str]:
+    news = []
+    for task in _tasks(airflow, group, run_id):
+        state, name = task["state"], task["task_id"]
+        if state in ("success", "failed", "up_for_retry") and f"{name} {state}" not in told:
+            told.add(f"{name} {state}")
+            seconds = f" ({task['duration']:.1f} s)" if task.get("duration") else ""
+            news.append(f"{name}: {state.replace('_', ' ')}{seconds}")
+    return news
+
+
+def _failure(airflow: Airflow, group: str, run_id: str) -> Mapping[str, Any]:
+    """Why the first failed task failed, in its own words where it had any."""
+    failed = [task for task in _tasks(airflow, group, run_id) if task["state"] == "failed"]
+    for task in failed:
+        told = _xcom(airflow, group, run_id, task["task_id"], "failure")
+        if told:
+            return told
+    name = failed[0]["task_id"] if failed else "the run"
+    return {"phase": name, "error": "", "message": f"{name} failed", "hint": "its log in Airflow says why", "exit": 1}
+
+
+def _tasks(airflow: Airflow, group: str, run_id: str) -> list[Mapping[str, Any]]:
+    found = airflow.get(f"{_path(group, run_id)}/taskInstances", limit=1000)["task_instances"]
+    return sorted(found, key=lambda task: task.get("end_date") or "~")
+
+
+def _xcom(airflow: Airflow, group: str, run_id: str, task: str, key: str = "return_value") -> Mapping[str, Any] | None:
+    with suppress(Refused):  # 404: the task did not get so far
+        value = airflow.get(f"{_path(group, run_id)}/taskInstances/{segment(task)}/xcomEntries/{key}")["value"]
+        return value if isinstance(value, Mapping) else None
+    return None
+
+
+def _path(group: str, run_id: str) -> str:
+    return f"/dags/{dag_id(group)}/dagRuns/{segment(run_id)}"

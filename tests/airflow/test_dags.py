@@ -1,0 +1,190 @@
+"""DAGs from specs: their shape, their independence of each other, and what parsing them may load."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from foreset.orchestrate.dags_folder import FILES, dags_folder
+from foreset.orchestrate.specs import load_groups
+
+pytestmark = pytest.mark.airflow
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = ("pyspark", "delta", "deltalake", "great_expectations", "pandas", "pyarrow", "numpy")
+DIAMOND = """\
+group: diamond
+description: Two sides that know nothing of each other
+owner: "ann | <b>bob</b>"
+schedule: "30 1 * * 1-5"
+timezone: Europe/Berlin
+tags: [shape]
+sources:
+  edge: {table: sales/edge, columns: {src: string, dst: string}}
+  reached: {view: reach.closure, columns: {src: string, dst: string}}
+views:
+  left: {columns: {x: string}, rules: ["left(X) :- edge(X, _)"], strategy: counting}
+  right: {columns: {x: string}, rules: ["right(Y) :- reached(_, Y)"]}
+  both: {columns: {x: string}, rules: ["both(X) :- left(X), right(X)"], description: "`x` | y"}
+"""
+SMALL = """\
+group: {name}
+sources:
+  edge: {{table: sales/{name}, columns: {{src: string, dst: string}}}}
+views:
+  reach:
+    columns: {{src: string, dst: string}}
+    rules:
+      - reach(X, Y) :- edge(X, Y)
+      - reach(X, Y) :- edge(X, Z), reach(Z, Y)
+"""
+
+
+@pytest.fixture
+def specs(tmp_path: Path) -> Path:
+    folder = tmp_path / "view_specs"
+    folder.mkdir()
+    (folder / "reach.yaml").write_text((ROOT / "view_specs" / "reach.yaml").read_text())
+    (folder / "diamond.yaml").write_text(DIAMOND)
+    return folder
+
+
+def parse(specs: Path, *files: str, dag_id: str = "") -> dict:
+    """What a fresh process finds in the DAG files, as Airflow's own DagBag reads them."""
+    code = """
+import json, sys
+import airflow.dag_processing.dagbag as dagbag
+import airflow.sdk
+from airflow.serialization.serialized_objects import DagSerialization
+before = set(sys.modules)
+bag = dagbag.DagBag(sys.argv[1], bundle_name="dags-folder", load_op_links=False)
+dags = [DagSerialization.to_dict(bag.dags[name])["dag"] for name in sorted(bag.dags)]
+print("FOUND" + json.dumps({
+    "dags": dags,
+    "errors": {str(file): text for file, text in bag.import_errors.items()},
+    "edges": {name: {t.task_id: sorted(t.downstream_task_ids) for t in dag.tasks} for name, dag in bag.dags.items()},
+    "modules": sorted({m.partition(".")[0] for m in set(sys.modules) - before}),
+}, default=str))
+"""
+    environment = {
+        **os.environ,
+        "FORESET_SPECS": str(specs),
+        "FORESET_WAREHOUSE": str(specs.parent / "warehouse"),
+        "PYTHONPATH": str(ROOT / "plugins"),
+        "AIRFLOW__CORE__UNIT_TEST_MODE": "False",
+        "_AIRFLOW_PARSING_CONTEXT_DAG_ID": dag_id,
+    }
+    if not dag_id:
+        del environment["_AIRFLOW_PARSING_CONTEXT_DAG_ID"]
+    command = [sys.executable, "-c", code, str(ROOT / "dags")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("FOUND")]
+    assert lines, done.stderr[-3000:]
+    return json.loads(lines[0].removeprefix("FOUND"))
+
+
+def test_the_graph_is_the_refresh(specs: Path) -> None:
+    found = parse(specs)
+    assert found["errors"] == {}
+    assert [dag["dag_id"] for dag in found["dags"]] == ["foreset_diamond", "foreset_reach"]
+    assert found["edges"]["foreset_diamond"] == {
+        "session": ["close", "open"],
+        "open": ["capture"],
+        "capture": ["stratum_1.delete", "stratum_2.delete"],
+        "stratum_1.delete": ["stratum_1.insert"],
+        "stratum_1.insert": ["stratum_3.delete"],
+        "stratum_2.delete": ["stratum_2.insert"],
+        "stratum_2.insert": ["stratum_3.delete"],
+        "stratum_3.delete": ["stratum_3.insert"],
+        "stratum_3.insert": ["verify"],
+        "verify": ["quality"],
+        "quality": ["commit"],
+        "commit": ["publish"],
+        "publish": ["close"],
+        "close": [],
+    }
+    heavy = [module for module in found["modules"] if module in HEAVY]
+    assert heavy == [], "parsing DAGs loads what only tasks may load"
+
+
+def test_a_dag_says_what_its_spec_says(specs: Path) -> None:
+    dag = next(dag for dag in parse(specs)["dags"] if dag["dag_id"] == "foreset_diamond")
+    assert sorted(dag["tags"]) == ["foreset", "shape"]
+    assert (dag["max_active_runs"], dag["catchup"], dag["is_paused_upon_creation"]) == (1, False, False)
+    timetable = dag["timetable"]["__var"]
+    assert timetable["timetable"]["__var"]["expression"] == "30 1 * * 1-5"
+    assert "Europe/Berlin" in json.dumps(timetable["timetable"])
+    listened = json.dumps(timetable["asset_condition"])
+    assert "foreset://table/sales/edge" in listened
+    assert "foreset://view/reach/closure" in listened, "a view of another group is listened to by its own asset"
+    page = dag["doc_md"]
+    assert "both(X) :- left(X), right(X)." in page
+    assert "ann \\| \\<b\\>bob\\</b\\>" in page, "nothing that a spec says is markup"
+    assert [param["name"] if isinstance(param, dict) else param[0] for param in dag["params"]] == [
+        "mode", "verify", "note", "dry_run", "force",
+    ]  # fmt: skip
+    tasks = {task["__var"]["task_id"]: task["__var"] for task in dag["tasks"]}
+    assert {task["pool"] for task in tasks.values()} == {"foreset"}
+    assert [out["uri"] for out in (o.get("__var", o) for o in tasks["publish"]["outlets"])] == [
+        "foreset://view/diamond/left", "foreset://view/diamond/right", "foreset://view/diamond/both",
+    ]  # fmt: skip
+    assert [name for name, task in tasks.items() if task.get("outlets")] == ["publish"]
+    shown = json.dumps(dag["task_group"], ensure_ascii=False)
+    assert "1 · left · counting" in shown
+
+
+def test_a_worker_loads_only_its_own_dag(specs: Path) -> None:
+    (specs / "broken.yaml").write_text("group: [")
+    found = parse(specs, dag_id="foreset_reach")
+    assert [dag["dag_id"] for dag in found["dags"]] == ["foreset_reach"]
+
+
+def test_a_broken_spec_is_an_import_error_and_takes_no_other_down(specs: Path) -> None:
+    (specs / "broken.yaml").write_text(
+        DIAMOND.replace("group: diamond", "group: broken").replace("edge(X, _)", "egde(X, _)")
+    )
+    (specs / "lost.yaml").write_text(
+        DIAMOND.replace("group: diamond", "group: lost").replace("reach.closure", "reach.closed")
+    )
+    found = parse(specs)
+    assert [dag["dag_id"] for dag in found["dags"]] == ["foreset_diamond", "foreset_reach"]
+    ((file, text),) = found["errors"].items()
+    assert file.endswith("foreset_faults.py"), "an error in the file of the DAGs would mark all of them as stale"
+    assert "broken.yaml:11:52: error[FS103]: relation `egde` does not exist" in text
+    assert "lost.yaml:9:3:" in text
+
+
+def test_dag_ids_and_their_order_are_stable(specs: Path) -> None:
+    for name in ("zebra", "ant", "mole"):
+        (specs / f"{name}.yaml").write_text(SMALL.format(name=name))
+    first, second = parse(specs), parse(specs)
+    for dags in (first["dags"], second["dags"]):
+        assert [dag["dag_id"] for dag in dags] == sorted(dag["dag_id"] for dag in dags)
+        for dag in dags:
+            dag.pop("_processor_dags_folder", None)
+    assert first["dags"] == second["dags"]
+
+
+def test_a_hundred_specs(specs: Path) -> None:
+    for n in range(98):
+        (specs / f"g{n:02}.yaml").write_text(SMALL.format(name=f"g{n:02}"))
+    found = parse(specs)
+    assert len(found["dags"]) == 100
+
+
+def test_projects_without_a_dags_folder_get_the_same_files(tmp_path: Path) -> None:
+    assert {path.name: path.read_text() for path in (ROOT / "dags").glob("*.py")} == FILES
+    assert dags_folder(ROOT, tmp_path) == ROOT / "dags"
+    made = dags_folder(tmp_path / "nothing", tmp_path)
+    assert {path.name: path.read_text() for path in made.iterdir()} == FILES
+
+
+def test_every_spec_of_this_project_has_a_dag() -> None:
+    found = load_groups(ROOT / "view_specs")
+    assert not found.faults
+    assert {"reach", "supply_chain"} <= {group.program.group for group in found.groups}
