@@ -32,13 +32,15 @@ def run_file(_text: str, arguments: Mapping[str, str]) -> str:
 
 
 def run_folder(text: str, _arguments: Mapping[str, str]) -> str:
-    """Faults of a folder; a line `--- file: name` begins each of its files."""
+    """Faults of a folder, or of its `specs/`; a line `--- file: name` begins each of its files."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for part in text.split(FILE_MARK)[1:]:
             title, content = part.split("\n", 1)
+            (folder / title).parent.mkdir(parents=True, exist_ok=True)
             (folder / title).write_text(content, encoding="utf-8")
-        found = shown(load_folder(folder))
+        specs = folder / "specs" if (folder / "specs").is_dir() else folder
+        found = shown(load_folder(specs))
         return found.replace(f"{folder}/", "")
 
 
@@ -66,6 +68,11 @@ def listed(program: Program) -> list[str]:
     for rule in program.rules:
         assert rule.span is not None
         lines.append(f"{rule.name} {rule.span.line}:{rule.span.column}+{rule.span.width} {print_rule(rule)}")
+    lines += [
+        f"{view.name} expects {one.text} ({one.type}, {one.severity}, {one.on}, {one.origin}) {one.note}".rstrip()
+        for view in program.views
+        for one in view.expectations
+    ]
     for test in program.tests:
         lines.append(f"test {test.name}")
         lines += [f"  given {name} {rows(of)}" for name, of in test.given.items()]

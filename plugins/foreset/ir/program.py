@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from foreset.diagnostics import Span
+from foreset.ir.aggregates import Aggregation, Definition
+from foreset.ir.expectations import Expectation
 from foreset.ir.rules import Rule
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
@@ -46,9 +47,18 @@ class View:
     strategy: str = "auto"
     export: bool = False
     description: str = ""
-    expectations: tuple[Mapping[str, Any], ...] = ()
+    expectations: tuple[Expectation, ...] = ()
+    aggregation: Aggregation | None = None  # of a view of groups: its only rule then gives the members
+    hidden: bool = False  # made by rewrite for other views; users do not see it
     span: Span | None = field(default=None, compare=False, repr=False)
     strategy_span: Span | None = field(default=None, compare=False, repr=False)
+
+
+def member_columns(view: View) -> tuple[Column, ...]:
+    """The columns of what a view of groups gathers."""
+    assert view.aggregation is not None
+    element = tuple(Column(f"e{i}", kind) for i, kind in enumerate(view.aggregation.element))
+    return (*view.columns[: view.aggregation.groups], *element)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +103,14 @@ class Program:
     timezone: str = "UTC"
     tags: tuple[str, ...] = ()
     max_rounds: int = DEFAULT_MAX_ROUNDS
+    aggregates: tuple[Definition, ...] = ()
     file: str = ""
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def shown(self) -> tuple[View, ...]:
+        """The views that users declared."""
+        return tuple(view for view in self.views if not view.hidden)
 
     @property
     def rules(self) -> tuple[Rule, ...]:

@@ -6,24 +6,29 @@ It is None as soon as one error stands in the report.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from foreset.diagnostics import Diagnostic, Report, Span
+from foreset.ir.aggregates import BUILTINS
+from foreset.ir.expectations import Expectation
 from foreset.ir.functions import FUNCTIONS
 from foreset.ir.program import DEFAULT_MAX_ROUNDS, Column, Program, Source, View
 from foreset.ir.rules import Atom, Literal, Negation, Rule, Test
 from foreset.ir.terms import Call
 from foreset.ir.types import parse_type
 from foreset.spec import faults, rule_faults
+from foreset.spec.aggregates import read_aggregates
+from foreset.spec.expectations import Reading, read_expectation
+from foreset.spec.gathering import Scope, with_aggregates
 from foreset.spec.grammar import parse_rule
 from foreset.spec.model import SPEC
-from foreset.spec.scalars import passage_of, plain_value
+from foreset.spec.scalars import passage_of
 from foreset.spec.shapes import Fields, Read, kind_of, read
 from foreset.spec.source import SourceText
 from foreset.spec.split import split_rules
+from foreset.spec.suites import Files, strays, suite_files, with_suites
 from foreset.spec.unit_tests import read_tests
 from foreset.spec.yaml_nodes import MAX_BYTES, Entries, Items, Node, Scalar, compose
 
@@ -47,7 +52,11 @@ def load_folder(path: str | Path) -> tuple[Loaded, ...]:
     if not folder.is_dir():
         return (load_file(folder),)
     files = sorted(f for f in folder.iterdir() if f.suffix in SUFFIXES and f.name[0] not in "._" and f.is_file())
-    return _without_duplicates(tuple(load_file(file) for file in files))
+    loaded = tuple(load_file(file) for file in files)
+    if loaded:
+        names = {one.program.group if one.program else Path(one.file).stem for one in loaded}
+        loaded[0].report.extend(strays(loaded[0].file, names))
+    return _without_duplicates(loaded)
 
 
 def load_file(path: str | Path) -> Loaded:
@@ -64,6 +73,8 @@ def load_file(path: str | Path) -> Loaded:
     if size > MAX_BYTES:
         return Loaded(None, _report(faults.too_big(file, size, MAX_BYTES)), file)
     loaded = load_bytes(data, file)
+    if loaded.program is not None:
+        loaded = and_suites(loaded, suite_files(file, loaded.program.group, loaded.report))
     program = loaded.program
     stem = Path(path).stem
     if program is not None and program.group != stem and program.span is not None:
@@ -92,6 +103,14 @@ def load_text(text: str, file: str = "spec.yaml") -> Loaded:
     node = compose(source, report)
     program = None if node is None else _program(node, file, report)
     return Loaded(program if report.ok else None, report, file, source.text)
+
+
+def and_suites(loaded: Loaded, files: Files) -> Loaded:
+    """What was loaded with the expectations of suite files; None for the program where they have faults."""
+    if loaded.program is None or not files:
+        return loaded if loaded.report.ok else replace(loaded, program=None)
+    program = with_suites(loaded.program, files, loaded.report)
+    return replace(loaded, program=program if loaded.report.ok else None)
 
 
 def _report(fault: Diagnostic) -> Report:
@@ -125,8 +144,9 @@ def _program(node: Node, file: str, report: Report) -> Program | None:
     sources = tuple(_source(name, source, report) for name, source in fields.fields("sources").records())
     names = fields.fields("views").keys
     _check_relations(fields, report)
-    relations = {*fields.fields("sources").keys, *names}
-    views = tuple(_view(name, view, relations, tuple(names), report) for name, view in fields.fields("views").records())
+    aggregates = read_aggregates(fields.fields("aggregates"), report)
+    scope = Scope(frozenset((*fields.fields("sources").keys, *names)), frozenset((*BUILTINS, *aggregates)))
+    views = tuple(_view(name, view, scope, tuple(names), report) for name, view in fields.fields("views").records())
     rounds = fields.values.get("max_rounds")
     program = Program(
         group=fields.text("group"),
@@ -138,6 +158,7 @@ def _program(node: Node, file: str, report: Report) -> Program | None:
         timezone=fields.text("timezone", "UTC"),
         tags=tuple(tag.value for tag in fields.list("tags") if isinstance(tag, Scalar)),
         max_rounds=int(rounds.value) if isinstance(rounds, Scalar) else DEFAULT_MAX_ROUNDS,
+        aggregates=tuple(aggregates.values()),
         file=file,
         span=fields.span_of("group"),
     )
@@ -172,10 +193,8 @@ def _columns(fields: Fields) -> tuple[Column, ...]:
     )
 
 
-def _view(name: Scalar, fields: Fields, relations: set[str], views: tuple[str, ...], report: Report) -> View:
-    rules = (
-        _in_context(rule, name.value, relations, views, report) for rule in _rules(fields.values.get("rules"), report)
-    )
+def _view(name: Scalar, fields: Fields, scope: Scope, views: tuple[str, ...], report: Report) -> View:
+    rules = (_in_context(rule, name.value, scope, views, report) for rule in _rules(fields.values.get("rules"), report))
     export = fields.values.get("export")
     return View(
         name.value,
@@ -184,30 +203,18 @@ def _view(name: Scalar, fields: Fields, relations: set[str], views: tuple[str, .
         strategy=fields.text("strategy", "auto"),
         export=isinstance(export, Scalar) and export.value == "true",
         description=fields.text("description"),
-        expectations=tuple(_expectation(item, report) for item in fields.list("expectations")),
+        expectations=_expectations(name.value, fields, scope.relations, report),
         span=name.span,
         strategy_span=fields.span_of("strategy") if "strategy" in fields.values else None,
     )
 
 
-def _expectation(item: Read, report: Report) -> Mapping[str, Any]:
-    """An expectation as plain values; quality checks what it says."""
-    if isinstance(item, Entries):
-        return {key.value: _plain(value) for key, value in item.entries}
-    assert isinstance(item, Items | Scalar)
-    report.add(faults.wrong_kind(item.span, "an expectation", "a mapping", kind_of(item)))
-    return {}
+def _expectations(view: str, fields: Fields, relations: Collection[str], report: Report) -> tuple[Expectation, ...]:
+    def in_context(rule: Rule) -> Rule:
+        return replace(rule, body=tuple(_as_test(literal, relations, report) for literal in rule.body))
 
-
-def _plain(node: Node) -> object:
-    match node:
-        case Scalar():
-            value = plain_value(node)
-            return float(value) if type(value).__name__ == "Decimal" else value  # type: ignore[arg-type]
-        case Items(items=items):
-            return [_plain(item) for item in items]
-        case Entries(entries=entries):
-            return {key.value: _plain(value) for key, value in entries}
+    reading = Reading(view, {column.name: column for column in _columns(fields)}, report, in_context)
+    return tuple(found for item in fields.list("expectations") for found in read_expectation(item, reading))
 
 
 # ---------------------------------------------------------------- rules
@@ -240,16 +247,16 @@ def _rules_of(node: Scalar, report: Report, *, block: bool, flow: bool) -> Itera
             yield rule
 
 
-def _in_context(rule: Rule, view: str, relations: set[str], views: tuple[str, ...], report: Report) -> Rule:
-    """`rule` with its boolean functions as tests, if it is a rule of `view`."""
+def _in_context(rule: Rule, view: str, scope: Scope, views: tuple[str, ...], report: Report) -> Rule:
+    """`rule` with its boolean functions as tests and its aggregates beside their sets, if it is a rule of `view`."""
     if rule.head.relation != view and rule.head.span is not None:
         name = rule.head.relation
         span = replace(rule.head.span, width=len(name))
         report.add(rule_faults.other_head(name, view, span, views))
-    return replace(rule, body=tuple(_as_test(literal, relations, report) for literal in rule.body))
+    return with_aggregates(rule, scope, lambda literal: _as_test(literal, scope.relations, report), report)
 
 
-def _as_test(literal: Literal, relations: set[str], report: Report) -> Literal:
+def _as_test(literal: Literal, relations: Collection[str], report: Report) -> Literal:
     """A function that no relation hides is a test; the parser could not tell."""
     atom = literal.atom if isinstance(literal, Negation) else literal
     if not isinstance(atom, Atom) or atom.relation in relations or atom.relation not in FUNCTIONS:

@@ -13,6 +13,7 @@ from foreset.diagnostics import Diagnostic
 from foreset.ir.program import DEFAULT_MAX_ROUNDS, STRATEGIES
 from foreset.ir.types import TYPE_NAMES, parse_type
 from foreset.spec import faults
+from foreset.spec.expectation_schema import expectation_schema
 from foreset.spec.schedule import schedule_fault
 from foreset.spec.shapes import Anything, Flag, Key, ListOf, MapOf, Record, Text, Whole, check_name, kind_of
 from foreset.spec.yaml_nodes import Items, Node, Scalar
@@ -87,6 +88,18 @@ def _check_rows(node: Node, where: str) -> Diagnostic | None:
     return faults.wrong_kind(node.span, where, "a list of rows", kind_of(node), "write [[a, b], [c, d]]")
 
 
+def _check_takes(node: Node, where: str) -> Diagnostic | None:
+    kinds = node.items if isinstance(node, Items) else (node,)
+    if isinstance(node, Items) and not node.items:
+        return faults.nothing_there(node.span, where, "write a type, or a list of types")
+    for kind in kinds:
+        if not isinstance(kind, Scalar) or kind.empty:
+            return faults.wrong_kind(kind.span, where, "a type or a list of types", kind_of(kind))
+        if fault := _check_type(kind, where):
+            return fault
+    return None
+
+
 # ---------------------------------------------------------------- the shapes
 _ROWS = Anything(
     (("type", ["array", "null"]), ("items", {"type": "array", "description": "one value for each column"})),
@@ -133,8 +146,8 @@ VIEW = Record(
         Key("strategy", Text(choices=STRATEGIES), "how the view is kept up to date", default="auto"),
         Key("export", Flag(), "also write a plain Delta table for tools that cannot read a refresh", default=False),
         Key("description", Text(nullable=True), "what a row of it means"),
-        Key("expectations", ListOf(Anything((("type", "object"),)), "an expectation"),
-            "Great Expectations to check before each commit"),
+        Key("expectations", ListOf(Anything(tuple(expectation_schema().items())), "an expectation"),
+            "what rows must be like: checked by Great Expectations before each commit"),
     ),
 )  # fmt: skip
 TEST = Record(
@@ -149,6 +162,22 @@ TEST = Record(
     "A unit test of the views, run by `foreset test` without Spark.",
     any_of=("expect", "state"),
 )
+EXPRESSION = Text()
+AGGREGATE = Record(
+    "aggregate",
+    (
+        Key("takes", Anything((("type", ("string", "array")),), _check_takes),
+            "the type of an element X; a list of types for tuples X1, X2, ...", "takes: bigint"),
+        Key("state", Text(pattern=_TYPE_PATTERN, check=_check_type, examples=("bigint",)),
+            "the type of A, what has been gathered", "state: bigint"),
+        Key("zero", EXPRESSION, "A of no elements", "zero: 0"),
+        Key("add", EXPRESSION, "A with one element more", "add: A + X"),
+        Key("remove", EXPRESSION, "A with one element less: makes the aggregate invertible"),
+        Key("merge", EXPRESSION, "A and B, gathered apart, as one"),
+        Key("finish", EXPRESSION, "the result; A itself where it is left out"),
+    ),
+    "An aggregate that is defined element by element.",
+)  # fmt: skip
 SPEC = Record(
     "",
     (
@@ -166,6 +195,8 @@ SPEC = Record(
         Key("sources", MapOf(SOURCE, "source"), "the relations that the rules read"),
         Key("views", MapOf(VIEW, "view", "write at least one view"), "the relations that Foreset keeps",
             "views: {name: {columns: ..., rules: ...}}"),
+        Key("aggregates", MapOf(Anything((("type", ("string", "object")),)), "aggregate"),
+            "aggregates of the group's own: an expression over others, as `sum(S) / count(S)`, or element by element"),
         Key("tests", ListOf(TEST, "a test"), "unit tests of the views"),
     ),
     "A group of Datalog views over Delta tables.",

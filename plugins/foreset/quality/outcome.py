@@ -1,0 +1,100 @@
+"""Facts about expectations: what the manifest keeps and reports show. Values are text, bounded, and never markup."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from foreset.ir.expectations import DENY, Expectation, Severity
+from foreset.ir.program import Column
+from foreset.ir.terms import Value
+from foreset.quality.batches import EXAMPLES, Finding
+
+LONGEST = 200  # characters of a value in an example
+NOTHING = "nothing to check"
+Facts = Mapping[str, Any]
+
+
+def identity(expectation: Expectation, columns: Sequence[Column]) -> str:
+    """What an expectation says, as a hash: the same words on the same columns are the same expectation."""
+    kinds = [[column.name, str(column.type)] for column in columns]
+    said = [expectation.type, sorted(expectation.arguments.items()), expectation.on, kinds]
+    return hashlib.sha256(json.dumps(said, default=repr).encode()).hexdigest()[:16]
+
+
+def told(expectation: Expectation, columns: Sequence[Column], finding: Finding, rows: int) -> Facts:
+    """One expectation and its outcome."""
+    shown = expectation.columns or tuple(columns)
+    return {
+        "expectation": expectation.type,
+        "text": expectation.text,
+        "severity": str(expectation.severity),
+        "on": str(expectation.on),
+        "success": finding.success,
+        "rows": rows,
+        "unexpected": finding.unexpected,
+        "examples": [[cell(value) for value in row] for row in finding.examples[:EXAMPLES]],
+        "columns": [column.name for column in shown],
+        "origin": expectation.origin,
+        "note": expectation.note,
+        "observed": finding.observed,
+        "error": finding.error,
+        "id": identity(expectation, columns),
+    }
+
+
+def summed(views: Mapping[str, Sequence[Facts]], seconds: float, docs: str | None) -> Facts:
+    """All of it, with the verdict."""
+    entries = [entry for found in views.values() for entry in found]
+    failed, warned = (_failures(entries, severity) for severity in (Severity.CRITICAL, Severity.WARNING))
+    looked = any(entry["rows"] or not entry["success"] for entry in entries)
+    verdict = "failed" if failed else "warned" if warned else "passed" if looked else NOTHING
+    return {
+        "status": verdict,
+        "seconds": seconds,
+        "checked": len(entries),
+        "failed": len(failed),
+        "warned": len(warned),
+        "views": dict(views),
+        "docs": docs,
+    }
+
+
+def failures(facts: Mapping[str, Any], severity: Severity) -> list[tuple[str, Facts]]:
+    """Each failed expectation of that severity with its view."""
+    return [(view, entry) for view, found in facts["views"].items() for entry in _failures(found, severity)]
+
+
+def line(view: str, entry: Mapping[str, Any], examples: int = 3) -> str:
+    """A failed expectation in words, with some of its rows."""
+    text = f"{view}: expected that {entry['text']}"
+    if entry["error"]:
+        return f"{text}; it could not be checked: {entry['error']}"
+    if entry["observed"]:
+        return f"{text}; found {entry['observed']}"
+    of = "" if entry["expectation"] == DENY else f" of {entry['rows']:,}"
+    shown = ", ".join(f"({', '.join(row)})" for row in entry["examples"][:examples])
+    more = ", ..." if entry["unexpected"] > examples and shown else ""
+    verb = "does" if entry["unexpected"] == 1 else "do"
+    what = "row matches" if entry["unexpected"] == 1 else "rows match"
+    said = what if entry["expectation"] == DENY else f"{'rows' if entry['rows'] != 1 else 'row'} {verb} not fit"
+    return f"{text}; {entry['unexpected']:,}{of} {said}" + (f": {shown}{more}" if shown else "")
+
+
+def _failures(entries: Iterable[Facts], severity: Severity) -> list[Facts]:
+    return [entry for entry in entries if not entry["success"] and entry["severity"] == severity]
+
+
+def cell(value: Value) -> str:
+    """A value as people read it, cut where it is long."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bytes):
+        text = f"0x{value[:LONGEST].hex()}"
+    elif isinstance(value, tuple):
+        text = f"[{', '.join(cell(item) for item in value[:EXAMPLES])}{', ...' if len(value) > EXAMPLES else ''}]"
+    else:
+        text = str(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
