@@ -40,6 +40,7 @@ class RefreshPlan:
     note: str = ""
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     rebuild: Mapping[str, str] = field(default_factory=dict)  # view -> why it has no old state to start from
+    suites: Mapping[str, str] = field(default_factory=dict)  # files of expectations beside the spec -> their text
 
     @property
     def spec_hash(self) -> str:

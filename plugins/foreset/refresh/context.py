@@ -13,7 +13,7 @@ from foreset.ir.program import Program, Source, View
 from foreset.ir.strata import Layering
 from foreset.plan.frozen import RefreshPlan
 from foreset.rewrite.pipeline import prepare
-from foreset.spec.load import load_text
+from foreset.spec.load import and_suites, load_text
 from foreset.store import files
 from foreset.store.epochs import Run, heartbeat
 from foreset.store.layout import Layout, join
@@ -86,12 +86,12 @@ class Context:
 
 def understood(plan: RefreshPlan) -> tuple[Program, Layering]:
     """The program of a frozen plan; it was sound when the plan was made."""
-    return read_spec(plan.spec_text, plan.spec_file)
+    return read_spec(plan.spec_text, plan.spec_file, plan.suites)
 
 
-def read_spec(text: str, file: str) -> tuple[Program, Layering]:
+def read_spec(text: str, file: str, suites: Mapping[str, str] | None = None) -> tuple[Program, Layering]:
     """A spec's program in normal form with its strata; raises `SpecError` with all faults."""
-    loaded = load_text(text, file)
+    loaded = and_suites(load_text(text, file), suites or {})
     if loaded.program is None or not loaded.report.ok:
         raise SpecError(loaded.report.errors)
     prepared = prepare(loaded.program)

@@ -1,0 +1,225 @@
+"""Quality: what the specs and suites expect of the staged result, checked before anything is published.
+
+The cost follows the change: an expectation about rows looks at the rows that come. That is
+enough only because it held before, so one that is new, or was written differently, is checked
+on the whole state once. One about the whole of a view that did not change keeps its outcome.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow.dataset as arrow_dataset
+
+from foreset.engine.frames import Frames, Piece
+from foreset.errors import QualityFailed
+from foreset.ir.expectations import DENY, KNOWN, Expectation, Scope, Severity
+from foreset.ir.program import View
+from foreset.ir.steps import Ref
+from foreset.ir.terms import Row
+from foreset.ir.versions import Version
+from foreset.quality.batches import EXAMPLES, Batch, Finding, fits_in_process
+from foreset.quality.outcome import failures, identity, line, summed, told
+from foreset.refresh.context import Context, Stopwatch
+from foreset.refresh.denying import reach_of, violations
+from foreset.refresh.inputs import pin_of, put_old, view_facts
+from foreset.refresh.staging import inside, staged_frame
+from foreset.store import arrow, files
+from foreset.verify.facts import to_rows
+
+Facts = Mapping[str, Any]
+RECORD, DOCS = "quality.json", "data_docs"
+IN_PROCESS_ROWS = 100_000
+_TOLD = 5  # failures in a message
+
+
+def quality(context: Context) -> Facts:
+    """Check all expectations; raises `QualityFailed`, which publishes nothing, where a critical one does not hold."""
+    done = context.mark("quality")
+    if done is not None:
+        return done
+    watch = Stopwatch()
+    facts = _checked(context, watch)
+    files.write_text(context.path(RECORD), json.dumps(facts, indent=1))
+    if facts["status"] == "failed":
+        raise _failed(facts)
+    return context.finish("quality", facts)
+
+
+def _failed(facts: Facts) -> QualityFailed:
+    found = failures(facts, Severity.CRITICAL)
+    lines = [line(view, entry) for view, entry in found[:_TOLD]]
+    if len(found) > _TOLD:
+        lines.append(f"and {len(found) - _TOLD} more")
+    many = "1 expectation does" if len(found) == 1 else f"{len(found)} expectations do"
+    return QualityFailed(
+        f"{many} not hold, so nothing was published:\n  " + "\n  ".join(lines),
+        "mend the data and refresh again; what may pass gets `severity: warning` in the spec",
+    )
+
+
+@dataclass(slots=True)
+class _Sheet:
+    """The expectations of one view with their outcomes as they come."""
+
+    view: View
+    earlier: Mapping[str, Facts]  # what the refresh before said, by identity
+    found: dict[int, Facts] = field(default_factory=dict)
+    batches: list[tuple[tuple[int, ...], Batch]] = field(default_factory=list)
+
+    def note(self, numbers: Iterable[int], findings: Iterable[Finding], rows: int) -> None:
+        """Outcomes of some of the expectations."""
+        for number, finding in zip(numbers, findings, strict=True):
+            expectation = self.view.expectations[number]
+            self.found[number] = told(expectation, self.view.columns, finding, rows)
+
+    def before(self, number: int) -> Facts | None:
+        """What the refresh before said of an expectation."""
+        return self.earlier.get(identity(self.view.expectations[number], self.view.columns))
+
+    def keep(self, number: int, entry: Facts) -> None:
+        """The outcome of before, since nothing has changed; its place in the spec may have."""
+        self.found[number] = {**entry, "origin": self.view.expectations[number].origin}
+
+    @property
+    def outcome(self) -> list[Facts]:
+        """In the order of the spec."""
+        return [self.found[number] for number in sorted(self.found)]
+
+
+def _checked(context: Context, watch: Stopwatch) -> Facts:
+    before = (context.previous.quality if context.previous else {}).get("views", {})
+    sheets = [
+        _Sheet(view, {entry["id"]: entry for entry in before.get(view.name, ()) if "id" in entry})
+        for view in context.program.views
+        if view.expectations
+    ]
+    for sheet in sheets:
+        _plan(context, sheet)
+    docs = _run(context, sheets)
+    return summed({sheet.view.name: sheet.outcome for sheet in sheets}, watch.seconds, docs)
+
+
+def _run(context: Context, sheets: Sequence[_Sheet]) -> str | None:
+    """Let Great Expectations look at what is planned; where nothing is, it is not even imported."""
+    if not any(sheet.batches for sheet in sheets):
+        return None
+    from foreset.quality.checker import Checker
+
+    checker = Checker()
+    for sheet in sheets:
+        for numbers, batch in sheet.batches:
+            sheet.note(numbers, checker.check(batch), sheet.found.get(numbers[0], {}).get("rows", batch.count))
+    for name, text in checker.pages(context.layout.group).items():
+        files.write_text(context.path(DOCS, name), text)
+    return DOCS
+
+
+# ---------------------------------------------------------------- what has to be looked at
+def _plan(context: Context, sheet: _Sheet) -> None:
+    plus, minus = _sides(context, sheet.view)
+    quiet = not plus["rows"] and not minus["rows"] and pin_of(context, sheet.view.name) is not None
+    look: dict[Scope, list[int]] = {Scope.CHANGES: [], Scope.ALL: []}
+    for number, expectation in enumerate(sheet.view.expectations):
+        earlier = sheet.before(number)
+        if expectation.type == DENY:
+            _deny(context, sheet, number, expectation)
+        elif expectation.on is Scope.ALL and quiet and earlier is not None:
+            sheet.keep(number, earlier)
+        else:
+            old = pin_of(context, sheet.view.name) is not None
+            whole = expectation.on is Scope.ALL or (earlier is None and old)
+            look[Scope.ALL if whole else Scope.CHANGES].append(number)
+    for scope, numbers in look.items():
+        _plan_rows(context, sheet, scope, numbers)
+
+
+def _plan_rows(context: Context, sheet: _Sheet, scope: Scope, numbers: Sequence[int]) -> None:
+    """Batches for some expectations: in process where that is cheap and says the same, else in Spark."""
+    count = _count(context, sheet.view, scope)
+    if not count:  # of no rows at all, only the number of rows can be wrong
+        empty = [n for n in numbers if KNOWN[sheet.view.expectations[n].type].row_local or scope is Scope.CHANGES]
+        sheet.note(empty, [Finding(success=True)] * len(empty), 0)
+        numbers = [number for number in numbers if number not in empty]
+    columns = sheet.view.columns
+    here = [n for n in numbers if count <= IN_PROCESS_ROWS and fits_in_process(columns, [sheet.view.expectations[n]])]
+    there = [number for number in numbers if number not in here]
+    if here:
+        wanted = tuple(sheet.view.expectations[number] for number in here)
+        rows = _rows(context, sheet.view, scope)
+        sheet.batches.append((tuple(here), Batch(sheet.view.name, scope, columns, wanted, count, rows=rows)))
+    if there:
+        wanted = tuple(sheet.view.expectations[number] for number in there)
+        frame = _frame(context, sheet.view, scope)
+        sheet.batches.append((tuple(there), Batch(sheet.view.name, scope, columns, wanted, count, frame=frame)))
+
+
+def _deny(context: Context, sheet: _Sheet, number: int, expectation: Expectation) -> None:
+    assert expectation.rule is not None
+    reach, earlier = reach_of(context, expectation.rule), sheet.before(number)
+    steady = reach.known and earlier is not None
+    if steady and not reach.changed:
+        if expectation.on is Scope.ALL and earlier is not None:
+            sheet.keep(number, earlier)
+        else:
+            sheet.note([number], [Finding(success=True)], 0)
+        return
+    whole = expectation.on is Scope.ALL or not steady
+    found = violations(context, expectation.rule, expectation.columns, EXAMPLES, whole=whole)
+    sheet.note([number], [Finding(not found.count, found.count, found.rows)], reach.changed)
+    if found.count:  # Great Expectations tells of it on its pages too
+        frame = found.frame if found.count > len(found.rows) else None
+        batch = Batch(
+            sheet.view.name, expectation.on, expectation.columns, (expectation,), found.count, found.rows, frame
+        )
+        sheet.batches.append(((number,), batch))
+
+
+# ---------------------------------------------------------------- the staged rows
+def _sides(context: Context, view: View) -> tuple[Facts, Facts]:
+    facts = view_facts(context, view.name)
+    return facts["plus"], facts["minus"]
+
+
+def _count(context: Context, view: View, scope: Scope) -> int:
+    plus, minus = _sides(context, view)
+    pin = pin_of(context, view.name)
+    if scope is Scope.CHANGES:
+        return int(plus["rows"])
+    return (pin.rows if pin else 0) - int(minus["rows"]) + int(plus["rows"])
+
+
+def _rows(context: Context, view: View, scope: Scope) -> Sequence[Row]:
+    plus, minus = _sides(context, view)
+    came = _staged(plus, view)
+    pin = pin_of(context, view.name)
+    if scope is Scope.CHANGES or pin is None:
+        return came
+    names = [column.name for column in view.columns]
+    old = to_rows(arrow.read(context.layout.resolve(pin.path), pin.version, names), view.columns)
+    gone = set(_staged(minus, view))
+    return [*(row for row in old if row not in gone), *came]
+
+
+def _staged(side: Facts, view: View) -> list[Row]:
+    if not side["path"]:
+        return []
+    names = [column.name for column in view.columns]
+    return to_rows(arrow_dataset.dataset(side["path"], format="parquet").to_table(names), view.columns)
+
+
+def _frame(context: Context, view: View, scope: Scope) -> Any:  # noqa: ANN401 - a DataFrame
+    plus, minus = _sides(context, view)
+    columns = view.columns
+    if scope is Scope.CHANGES:
+        return staged_frame(context, plus, columns)
+    frames = Frames(context.spark, {view.name: tuple(column.type for column in columns)})
+    put_old(context, frames, view.name)
+    for version, side in ((Version.PLUS, plus), (Version.MINUS, minus)):
+        frame = staged_frame(context, side, columns)
+        if frame is not None:
+            frames.put(Ref(view.name, version), Piece(inside(frame, columns), side["rows"]))
+    return frames.read(Ref(view.name, Version.NEW)).frame.toDF(*(column.name for column in columns))

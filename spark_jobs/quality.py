@@ -1,0 +1,17 @@
+"""Quality: what specs and suites expect of the staged result, before anything is published."""
+
+from __future__ import annotations
+
+import sys
+
+from foreset.refresh.jobs import parser, run_phase
+from foreset.refresh.quality import quality
+
+
+def main() -> int:
+    """Check as the plan says; exit 3 when a critical expectation does not hold."""
+    return run_phase(parser(__doc__ or "").parse_args(), lambda context, _: quality(context))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
