@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, assert_never
 from foreset.ir.program import Source
 from foreset.store.capture import faults
 from foreset.store.capture.feed import difference
+from foreset.store.capture.here import stage_here
 from foreset.store.capture.origins import Origin, open_origin
 from foreset.store.capture.pins import RecordedPin
 from foreset.store.capture.plan import Feed, Refuse, Reload, SnapshotDiff, Unchanged, Way, decide, next_best
-from foreset.store.capture.stage import Counts, Differential, Inconsistent, nothing, stage, stage_net
+from foreset.store.capture.stage import Counts, Differential, Inconsistent, nothing, stage, stage_net, staged
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -115,6 +116,8 @@ def _go(spark: SparkSession, source: Source, origin: Origin, way: Way, directory
         case Unchanged():
             return nothing(spark, source.columns)
         case Feed(after, upto):
+            if (counts := stage_here(origin, way, source.columns, directory)) is not None:
+                return staged(spark, source.columns, directory, counts)
             return stage_net(spark, origin.feed(after, upto), origin.at(upto), source.columns, directory)
         case SnapshotDiff(after, upto):
             return stage(

@@ -1,0 +1,181 @@
+"""Netting a small change feed in this process: delta-rs reads the files, DuckDB sums, and no Spark job runs.
+
+The meaning is that of `feed.py`: sum signs per row, then count the copies of what is left in the
+new version. Spark pays seconds for what are milliseconds here, and most nights change little.
+Whatever is not plainly for here (a big feed or table, files that delta-rs does not read) is left to Spark:
+`difference_here` then says None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from foreset.ir.program import Column
+from foreset.store.arrow import canonical_table, schema_of
+from foreset.store.capture.feed import SIGN
+from foreset.store.capture.origins import Origin, TableOrigin
+from foreset.store.capture.plan import SMALL, Feed
+from foreset.store.capture.stage import Counts, Inconsistent
+from foreset.store.capture.tables import ArrowLog
+from foreset.store.layout import is_local, join
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.dataset
+    from deltalake import DeltaTable
+
+MOST_BYTES = 1 << 30  # of the table, whose copies are counted: more is work for Spark
+MOST_ROWS = 1_000_000  # of the feed
+ARRIVES = ("insert", "update_postimage")
+NET, ROW = "net", "row"
+
+
+def stage_here(origin: Origin, way: Feed, columns: tuple[Column, ...], directory: str) -> Counts | None:
+    """Stage the differential where `stage.staged` looks for it; None when Spark should do it."""
+    if not isinstance(origin, TableOrigin) or not _small(origin, way) or not is_local(directory):
+        return None
+    found = difference_here(origin, way, columns)
+    if found is None:
+        return None
+    for sign, rows in zip((1, -1), found, strict=True):
+        if rows.num_rows:
+            _write(rows, join(directory, "differential", f"{SIGN}={sign}"))
+    return Counts(found[0].num_rows, found[1].num_rows)
+
+
+def _small(origin: TableOrigin, way: Feed) -> bool:
+    """Decided from the log alone."""
+    table = origin.table
+    if not isinstance(table.files, ArrowLog) or table.bytes is None or table.bytes > MOST_BYTES:
+        return False
+    return sum(commit.feed_bytes for commit in table.commits(way.after)) <= SMALL
+
+
+def difference_here(origin: TableOrigin, way: Feed, columns: tuple[Column, ...]) -> tuple[pa.Table, pa.Table] | None:
+    """The rows that came and went, or None for what delta-rs does not read."""
+    import duckdb
+    import pyarrow as pa
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    names = [column.name for column in origin.pin().columns]  # as the table writes them
+    try:
+        table = DeltaTable(origin.table.path, version=way.upto)
+        if table.protocol().min_reader_version > 1:  # deletion vectors, column mapping and the like
+            return None
+        changes = _feed(table, way, names, columns)
+        if changes is None:
+            return None
+        touched = _netted(changes)
+        copies = _copies(table, names, touched.drop_columns([NET]), columns)
+    except (DeltaError, pa.ArrowException, duckdb.Error, OSError, ValueError, NotImplementedError):
+        return None  # Spark reads it, or says why not
+    return _crossings(touched, copies)
+
+
+def _feed(table: DeltaTable, way: Feed, names: Sequence[str], columns: tuple[Column, ...]) -> pa.Table | None:
+    """The changes of the range as copies of canonical rows with their sign."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = "_change_type"
+    feed = pa.table(table.load_cdf(way.after + 1, way.upto, columns=[*names, kind]))
+    if feed.num_rows > MOST_ROWS:
+        return None
+    arrives = pc.is_in(feed[kind].cast(pa.string()), pa.array(ARRIVES))
+    signs = pc.if_else(arrives, pa.scalar(1, pa.int64()), pa.scalar(-1, pa.int64()))
+    return _declared(feed.select(names), columns).append_column(NET, signs)
+
+
+def _declared(rows: pa.Table, columns: tuple[Column, ...]) -> pa.Table:
+    """Rows under the declared names, in the declared types, canonical."""
+    schema = schema_of({column.name: str(column.type) for column in columns})
+    return canonical_table(rows.rename_columns(schema.names).cast(schema))
+
+
+def _netted(changes: pa.Table) -> pa.Table:
+    """One row for each row whose number of copies has changed, with the difference."""
+    import duckdb
+    import numpy as np
+    import pyarrow as pa
+
+    width = changes.num_columns - 1
+    keys = [f"c{i}" for i in range(width)]  # positions as names: nothing of the columns gets into the text
+    numbered = changes.rename_columns([*keys, NET]).append_column(ROW, pa.array(np.arange(changes.num_rows)))
+    with duckdb.connect() as connection:
+        connection.register("t", numbered)
+        query = f"select min({ROW}) r, sum({NET})::bigint n from t group by {', '.join(keys)} having sum({NET}) <> 0"  # noqa: S608 - our own names only
+        found = connection.sql(f"select * from ({query}) order by r").to_arrow_table()  # noqa: S608
+    return changes.take(found["r"]).drop_columns([NET]).append_column(NET, found["n"])
+
+
+def _copies(table: DeltaTable, names: Sequence[str], keys: pa.Table, columns: tuple[Column, ...]) -> pa.Array:
+    """How often each of `keys` stands in the table, which is read only between their least and greatest values."""
+    import duckdb
+    import numpy as np
+    import pyarrow as pa
+
+    counts = np.zeros(keys.num_rows, dtype=np.int64)
+    if keys.num_rows:
+        dataset = table.to_pyarrow_dataset()
+        kinds = [dataset.schema.field(name).type for name in names]
+        same = [field.type.equals(kind) for field, kind in zip(keys.schema, kinds, strict=True)]
+        bounds = [_between(name, keys[i]) for i, name in enumerate(names) if same[i]]
+        within = [bound for bound in bounds if bound is not None]
+        scanner = dataset.scanner(list(names), filter=reduce(and_, within) if within else None)
+        labels = [f"c{i}" for i in range(len(names))]
+        on = " and ".join(f"t.{label} is not distinct from k.{label}" for label in labels)
+        with duckdb.connect() as connection:
+            numbered = keys.rename_columns(labels).append_column(ROW, pa.array(np.arange(keys.num_rows)))
+            connection.register("k", numbered)
+            for batch in scanner.to_batches():
+                if batch.num_rows:
+                    rows = _declared(pa.table(batch), columns).rename_columns(labels)
+                    connection.register("t", rows)
+                    query = f"select k.{ROW} r, count(*) n from t join k on {on} group by k.{ROW}"  # noqa: S608
+                    found = connection.sql(query).to_arrow_table()
+                    counts[found["r"].to_numpy()] += found["n"].to_numpy()
+    return pa.array(counts)
+
+
+def _between(name: str, values: pa.ChunkedArray) -> pyarrow.dataset.Expression | None:
+    """What holds of a column for every wanted row; None where order says nothing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.dataset as ds
+
+    kind, field = values.type, ds.field(name)
+    if not (pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_date(kind)):
+        return None
+    if values.null_count == len(values):
+        return field.is_null()
+    ends = pc.min_max(values)
+    between = (field >= ends["min"]) & (field <= ends["max"])
+    return between | field.is_null() if values.null_count else between
+
+
+def _crossings(touched: pa.Table, copies: pa.Array) -> tuple[pa.Table, pa.Table]:
+    """The rows that entered the set, and those that left it."""
+    import pyarrow.compute as pc
+
+    before = pc.subtract(copies, touched[NET])
+    if wrong := pc.sum(pc.less(before, 0)).as_py():
+        raise Inconsistent(wrong)
+    came = pc.and_(pc.equal(before, 0), pc.greater(copies, 0))
+    went = pc.and_(pc.greater(before, 0), pc.equal(copies, 0))
+    rows = touched.drop_columns([NET])
+    return rows.filter(came), rows.filter(went)
+
+
+def _write(rows: pa.Table, folder: str) -> None:
+    """One parquet file, in place of what an earlier try left."""
+    import pyarrow.parquet as pq
+
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for old in Path(folder).glob("*.parquet"):
+        old.unlink()
+    pq.write_table(rows, join(folder, "part-0.parquet"))

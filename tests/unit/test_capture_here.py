@@ -1,0 +1,149 @@
+"""Capture without Spark: for any history of a table, the netted feed is the difference of its two ends as sets."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from foreset.ir.program import Column, Source
+from foreset.ir.types import parse_type
+from foreset.store.capture.feed import SIGN
+from foreset.store.capture.here import difference_here, stage_here
+from foreset.store.capture.origins import TableOrigin, open_origin
+from foreset.store.capture.plan import Feed
+from foreset.store.capture.stage import Counts, Inconsistent
+
+FEED = {"delta.enableChangeDataFeed": "true"}
+Rows = list[tuple[object, ...]]
+NAN = float("nan")
+# As declared, Arrow type of the table, values that are hard to compare.
+KINDS: dict[str, tuple[str, pa.DataType, list[object]]] = {
+    "a": ("bigint", pa.int32(), [1, 2, None]),
+    "b": ("string", pa.string(), ["x", "", "X", None]),
+    "c": ("double", pa.float64(), [0.0, -0.0, NAN, 1.5, None]),
+    "d": ("decimal(12,2)", pa.decimal128(10, 2), [Decimal("1.00"), Decimal("-0.10"), None]),
+    "e": ("timestamp", pa.timestamp("us", "UTC"), [dt.datetime(2026, 1, 1, tzinfo=dt.UTC), None]),
+    "f": ("date", pa.date32(), [dt.date(2026, 1, 1), dt.date(1, 1, 1)]),
+    "g": ("array<int>", pa.list_(pa.int32()), [[1], [], None]),
+    "h": ("tinyint", pa.int8(), [1, -1]),
+    "i": ("binary", pa.binary(), [b"", b"\x00", None]),
+}
+
+
+def columns_of(names: Sequence[str]) -> tuple[Column, ...]:
+    kinds = [(name, parse_type(KINDS[name][0])) for name in names]
+    return tuple(Column(name, kind) for name, kind in kinds if kind)
+
+
+def arrow(rows: Rows) -> pa.Table:
+    fields = [(name, kind) for name, (_, kind, _) in KINDS.items()]
+    return pa.table(
+        [pa.array([row[i] for row in rows], kind) for i, (_, kind) in enumerate(fields)], names=[n for n, _ in fields]
+    )
+
+
+def origin_of(root: Path, names: Sequence[str], version: int) -> TableOrigin:
+    source = Source("t", columns_of(names), table="t")
+    found = open_origin(None, source, str(root), version)  # type: ignore[arg-type] # no Spark here
+    assert isinstance(found, TableOrigin)
+    return found
+
+
+def plain(table: pa.Table) -> set[tuple[object, ...]]:
+    """Rows that Python's sets compare as ours do."""
+
+    def value(x: object) -> object:
+        if isinstance(x, float):
+            return "nan" if x != x else x + 0.0  # noqa: PLR0124 - NaN alone differs from itself
+        return tuple(x) if isinstance(x, list) else x
+
+    return {tuple(value(x) for x in row.values()) for row in table.to_pylist()}
+
+
+def at(path: str, version: int, names: Sequence[str]) -> set[tuple[object, ...]]:
+    return plain(DeltaTable(path, version=version).to_pyarrow_table().select(list(names)))
+
+
+def act(rng: random.Random, path: str) -> None:
+    """One change of the kinds that a writer makes."""
+    table = DeltaTable(path)
+    kind = rng.choice(["append", "append", "delete", "update", "overwrite", "optimize", "restore"])
+    if kind == "append":
+        write_deltalake(table, some(rng, 3), mode="append")
+    elif kind == "delete":
+        table.delete(rng.choice(["a = 1", "b = 'x'", "c > 1", "a is null"]))
+    elif kind == "update":
+        table.update(updates={"b": rng.choice(["'x'", "'y'"])}, predicate=rng.choice(["a = 1", "b = 'x'"]))
+    elif kind == "overwrite":
+        write_deltalake(table, some(rng, 5), mode="overwrite")
+    elif kind == "optimize":
+        table.optimize.compact()
+    elif table.version() > 1:
+        table.restore(rng.randrange(1, table.version()))
+
+
+def some(rng: random.Random, count: int) -> pa.Table:
+    return arrow(
+        [tuple(rng.choice(values) for _, _, values in KINDS.values()) for _ in range(rng.randrange(count) + 1)]
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_history_is_netted_to_the_difference_of_its_ends(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    path = str(tmp_path / "t")
+    write_deltalake(path, some(rng, 6), configuration=FEED)
+    for _ in range(12):
+        act(rng, path)
+    last = DeltaTable(path).version()
+    for after in range(0, last, 3):
+        names = rng.sample(list(KINDS), rng.randrange(len(KINDS)) + 1)
+        found = difference_here(origin_of(tmp_path, names, last), Feed(after, last), columns_of(names))
+        assert found is not None
+        before, now = at(path, after, names), at(path, last, names)
+        assert (plain(found[0]), plain(found[1])) == (now - before, before - now)
+        assert len(plain(found[0])) == found[0].num_rows
+
+
+def test_a_differential_lies_where_spark_looks_for_it_and_a_second_try_replaces_the_first(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    rows = [(i, "x", 1.0, None, None, dt.date(2026, 1, 1), None, 1, None) for i in range(3)]
+    write_deltalake(path, arrow(rows[:2]), configuration=FEED)
+    write_deltalake(path, arrow(rows[2:]), mode="append")
+    DeltaTable(path).delete("a = 0")
+    columns, staged = columns_of(["a", "b"]), tmp_path / "staged"
+    for _ in range(2):
+        assert stage_here(origin_of(tmp_path, ["a", "b"], 2), Feed(0, 2), columns, str(staged)) == Counts(1, 1)
+    for sign, value in ((1, 2), (-1, 0)):
+        folder = staged / "differential" / f"{SIGN}={sign}"
+        (file,) = folder.glob("*.parquet")
+        assert pq.ParquetFile(file).read().to_pylist() == [{"a": value, "b": "x"}]
+
+
+def test_what_delta_rs_does_not_read_is_left_to_spark(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    write_deltalake(path, arrow([]), configuration=FEED)
+    write_deltalake(path, some(random.Random(1), 3), mode="append")
+    origin = origin_of(tmp_path, ["a"], 1)
+    for file in (tmp_path / "t").glob("*.parquet"):
+        file.unlink()
+    assert stage_here(origin, Feed(0, 1), columns_of(["a"]), str(tmp_path / "staged")) is None
+    assert stage_here(origin, Feed(0, 1), columns_of(["a"]), "s3://bucket/staged") is None
+
+
+def test_a_feed_that_contradicts_the_table_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(tmp_path / "t")
+    write_deltalake(path, arrow([]), configuration=FEED)
+    write_deltalake(path, some(random.Random(1), 3), mode="append")
+    none = pa.array([0] * DeltaTable(path).to_pyarrow_table().num_rows)
+    monkeypatch.setattr("foreset.store.capture.here._copies", lambda _t, _n, keys, _c: none.slice(0, keys.num_rows))
+    with pytest.raises(Inconsistent):
+        difference_here(origin_of(tmp_path, ["a"], 1), Feed(0, 1), columns_of(["a"]))
