@@ -121,7 +121,7 @@ def always(strategy: str, used: dict[str, int] | None = None, refused: list[str]
         elif why := problem(stratum, situation, strategy):
             if refused is not None:
                 refused.append(why)
-            return Choice("dred", why)
+            return Choice("aggregate" if stratum.aggregation else "dred", why)
         else:
             found = Choice(strategy, "asked for by the test")
         if used is not None:

@@ -184,7 +184,7 @@ def mixed(rng: Random) -> Chooser:
     def pick(stratum: Stratum, situation: Situation) -> Choice:
         if situation.rebuild:
             return Choice("recompute", situation.rebuild)
-        names = [name for name in FIXED[:-1] if not problem(stratum, situation, name)]
+        names = [name for name in (*FIXED[:-1], "aggregate") if not problem(stratum, situation, name)]
         if not any(size.changed for size in situation.sizes.values()):
             names.append("skip")
         return Choice(rng.choice(names), "by lot")

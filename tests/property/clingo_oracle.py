@@ -60,6 +60,8 @@ class Oracle:
     recursive: list[bool] = field(default_factory=list)  # per rule
 
     def __post_init__(self) -> None:
+        if any(view.aggregation for view in self.program.views):
+            raise BeyondReach("aggregates have an oracle of their own: aggregate_oracles.py")
         self.kinds = {name: tuple(c.type for c in columns) for name, columns in self.program.columns_of().items()}
         parts = []
         for stratum in self.layering.strata:

@@ -13,9 +13,8 @@ negation against answers that are complete.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from foreset.ir.program import View
 from foreset.ir.rules import Atom, Comparison, Let, Negation, Rule, Test
@@ -24,18 +23,11 @@ from foreset.ir.terms import Const, Row, Value, Var
 from foreset.reference.failure import Failure
 from foreset.reference.terms import compile_comparison, compile_test, read_as
 from foreset.reference.widen import widened
+from foreset.verify.groups import Facts, GroupFacts, member_schemas
 from foreset.verify.passing import Asked, Passage, Schemas, passage
 
 Binding = dict[str, Value]
 Goal = tuple[str, Asked]
-
-
-class Facts(Protocol):
-    """Rows of sources on demand."""
-
-    def rows(self, relation: str, known: Asked, keys: Iterable[Row]) -> Mapping[Row, list[Row]]:
-        """The rows whose columns `known` are one of `keys`, by key; complete for these keys."""
-        ...
 
 
 @dataclass(slots=True)
@@ -257,31 +249,65 @@ def _head(rule: Rule, binding: Binding, kinds: tuple[object, ...]) -> Row:
     return tuple(values)
 
 
+@dataclass(slots=True)
+class Solver:
+    """Answers goals over one state of the sources; views of groups are answered from their members."""
+
+    layering: Layering
+    facts: Facts
+    schemas: Schemas
+
+    def __post_init__(self) -> None:
+        groups = {s.names[0]: s.views[0] for s in self.layering.strata if s.aggregation}
+        if groups:
+            self.schemas = {**self.schemas, **member_schemas(groups.values())}
+            self.facts = GroupFacts(self.facts, groups, self._members)
+
+    def solve(self, goals: Mapping[Goal, set[Row]], extra: View | None = None) -> dict[Goal, _Table]:
+        """The tables of these goals and of all that they need; `extra` is a view that no stratum has."""
+        views = {view.name: view for stratum in self.layering.strata for view in stratum.views if not view.aggregation}
+        if extra is not None:
+            views[extra.name] = extra
+        first = _Pass(self.facts, self.schemas, views, {}, decide_negation=False)
+        for goal, keys in goals.items():
+            first.ask(goal, keys)
+        _explore(first)
+        if not first.negated:
+            return first.tables
+        parts = [stratum.views for stratum in self.layering.strata if not stratum.aggregation]
+        return _decided(first, [*parts, *([(extra,)] if extra else [])], self.facts, self.schemas)
+
+    def _members(self, view: View, asked: Asked, keys: set[Row]) -> Iterable[Row]:
+        """The members of the groups whose columns `asked` are one of `keys`."""
+        aggregation = view.aggregation
+        assert aggregation is not None
+        goal = (aggregation.members, asked)
+        extra = None if aggregation.stored else View(aggregation.members, (), view.rules)
+        answers = self.solve({goal: keys}, extra)[goal].answers
+        return [row for rows in answers.values() for row in rows]
+
+
 def derivable(rows: Mapping[str, set[Row]], layering: Layering, facts: Facts, schemas: Schemas) -> dict[str, set[Row]]:
     """Which of `rows`, by view, follow from the facts."""
-    views = {view.name: view for stratum in layering.strata for view in stratum.views}
-    first = _Pass(facts, schemas, views, {}, decide_negation=False)
+    solver = Solver(layering, facts, schemas)
+    groups = {stratum.names[0] for stratum in layering.strata if stratum.aggregation}
     wanted = {view: [(row, _given(row)) for row in asked] for view, asked in rows.items()}
-    _ask_all(first, wanted)
-    _explore(first)
-    final = first.tables
-    if first.negated:
-        final = _decided(first, layering, facts, schemas)
-    return {view: {row for row, asked in pairs if _holds(final, view, asked, row)} for view, pairs in wanted.items()}
+    goals: dict[Goal, set[Row]] = defaultdict(set)
+    for view, pairs in wanted.items():
+        for row, asked in pairs:
+            goals[view, asked].add(tuple(row[p] for p in asked))
+    tables = solver.solve({goal: keys for goal, keys in goals.items() if goal[0] not in groups})
+    found = {goal: solver.facts.rows(*goal, keys) for goal, keys in goals.items() if goal[0] in groups}
+    found |= {goal: table.answers for goal, table in tables.items() if goal in goals}
+    return {
+        view: {row for row, asked in pairs if row in found[view, asked].get(tuple(row[p] for p in asked), ())}
+        for view, pairs in wanted.items()
+    }
 
 
 def _given(row: Row) -> Asked:
     """NULLs are not asked by: they join with nothing, and are compared in the end."""
     return tuple(i for i, value in enumerate(row) if value is not None)
-
-
-def _ask_all(work: _Pass, wanted: Mapping[str, list[tuple[Row, Asked]]]) -> None:
-    for view, pairs in wanted.items():
-        by_asked: dict[Asked, set[Row]] = defaultdict(set)
-        for row, asked in pairs:
-            by_asked[asked].add(tuple(row[p] for p in asked))
-        for asked, keys in by_asked.items():
-            work.ask((view, asked), keys)
 
 
 def _explore(first: _Pass) -> None:
@@ -296,10 +322,11 @@ def _explore(first: _Pass) -> None:
             return
 
 
-def _decided(first: _Pass, layering: Layering, facts: Facts, schemas: Schemas) -> dict[Goal, _Table]:
+def _decided(first: _Pass, parts: Sequence[Sequence[View]], facts: Facts, schemas: Schemas) -> dict[Goal, _Table]:
+    """The final answers, stratum by stratum: `parts` come in an order in which all they read is done."""
     settled: dict[Goal, _Table] = {}
-    for stratum in layering.strata:
-        own = {view.name: view for view in stratum.views}
+    for part in parts:
+        own = {view.name: view for view in part}
         work = _Pass(facts, schemas, own, settled, decide_negation=True)
         for (relation, known), table in first.tables.items():
             if relation in own:
@@ -308,8 +335,3 @@ def _decided(first: _Pass, layering: Layering, facts: Facts, schemas: Schemas) -
         work.run()
         settled |= work.tables
     return settled
-
-
-def _holds(tables: Mapping[Goal, _Table], view: str, asked: Asked, row: Row) -> bool:
-    table = tables.get((view, asked))
-    return table is not None and row in table.answers.get(tuple(row[p] for p in asked), ())

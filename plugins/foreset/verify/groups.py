@@ -1,0 +1,78 @@
+"""Views of groups as facts: a group is asked for by its key, and its members are evaluated for that key alone.
+
+Groups must be complete before they are read, so their members are solved by an evaluation
+of their own, over lower strata only; what asks for groups sees them as it sees a source.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from foreset.ir.program import View, member_columns
+from foreset.ir.terms import Row
+from foreset.ir.types import Type
+from foreset.reference.aggregates import gathered, groups_of
+from foreset.reference.failure import Failure
+from foreset.verify.passing import Asked
+
+
+class Facts(Protocol):
+    """Rows of sources on demand."""
+
+    def rows(self, relation: str, known: Asked, keys: Iterable[Row]) -> Mapping[Row, Iterable[Row]]:
+        """The rows whose columns `known` are one of `keys`, by key; complete for these keys."""
+        ...
+
+
+Members = Callable[[View, Asked, set[Row]], Iterable[Row]]
+
+
+@dataclass(slots=True)
+class GroupFacts:
+    """Facts with the views of groups on top."""
+
+    below: Facts
+    groups: Mapping[str, View]
+    members: Members
+    _known: dict[tuple[str, Asked], dict[Row, list[Row]]] = field(default_factory=dict)  # by the group's own columns
+
+    def rows(self, relation: str, known: Asked, keys: Iterable[Row]) -> Mapping[Row, Iterable[Row]]:
+        """The rows whose columns `known` are one of `keys`, by key."""
+        view = self.groups.get(relation)
+        if view is None or view.aggregation is None:
+            return self.below.rows(relation, known, keys)
+        inside = tuple(i for i, position in enumerate(known) if position < view.aggregation.groups)
+        asked = tuple(known[i] for i in inside)
+        wanted = {tuple(key[i] for i in inside) for key in keys}
+        found: dict[Row, list[Row]] = defaultdict(list)
+        cached = self._gathered(view, asked, wanted)
+        for key in wanted:
+            for row in cached[key]:
+                found[tuple(row[position] for position in known)].append(row)
+        return found
+
+    def _gathered(self, view: View, asked: Asked, keys: set[Row]) -> Mapping[Row, list[Row]]:
+        cache = self._known.setdefault((view.name, asked), {})
+        missing = {key for key in keys if key not in cache}
+        if missing:
+            cache |= {key: [] for key in missing}
+            assert view.aggregation is not None
+            for group, members in groups_of(self.members(view, asked, missing), view.aggregation).items():
+                try:
+                    row = (*group, *gathered(members, view.aggregation))
+                except Failure:  # the refresh itself would have stopped
+                    continue
+                cache[tuple(group[position] for position in asked)].append(row)
+        return cache
+
+
+def member_schemas(views: Iterable[View]) -> dict[str, tuple[Type, ...]]:
+    """The columns of what the views gather, also where no view holds it."""
+    return {
+        view.aggregation.members: tuple(column.type for column in member_columns(view))
+        for view in views
+        if view.aggregation
+    }
