@@ -20,7 +20,7 @@ Facts = Mapping[str, Any]
 def identity(expectation: Expectation, columns: Sequence[Column]) -> str:
     """What an expectation says, as a hash: the same words on the same columns are the same expectation."""
     kinds = [[column.name, str(column.type)] for column in columns]
-    said = [expectation.type, sorted(expectation.arguments.items()), expectation.on, kinds]
+    said = [expectation.type, sorted(expectation.arguments.items()), expectation.on, expectation.severity, kinds]
     return hashlib.sha256(json.dumps(said, default=repr).encode()).hexdigest()[:16]
 
 

@@ -81,8 +81,10 @@ class _Sheet:
         return self.earlier.get(identity(self.view.expectations[number], self.view.columns))
 
     def keep(self, number: int, entry: Facts) -> None:
-        """The outcome of before, since nothing has changed; its place in the spec may have."""
-        self.found[number] = {**entry, "origin": self.view.expectations[number].origin}
+        """The outcome of before, since nothing has changed; its place in the spec and its words may have."""
+        expectation = self.view.expectations[number]
+        words = {"text": expectation.text, "note": expectation.note, "origin": expectation.origin}
+        self.found[number] = {**entry, **words}
 
     @property
     def outcome(self) -> list[Facts]:
