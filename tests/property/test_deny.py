@@ -1,0 +1,78 @@
+"""Denial constraints over random programs and nights: what the change-bound form finds is exactly what is new.
+
+Every body of a random program serves as one. Between "not all that is new" and "something that
+does not hold" there is no room: `new - old <= found <= new`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from tests.property.programs import random_case
+
+from foreset.ir.program import Column
+from foreset.ir.rules import Atom, Rule
+from foreset.ir.steps import Ref
+from foreset.ir.terms import Const, Term, Var
+from foreset.ir.types import BOOLEAN
+from foreset.ir.versions import Version
+from foreset.maintain.deny import denied, deny
+from foreset.reference.interpret import run
+from foreset.reference.replica import Delta, Replica, Rows
+from foreset.reference.rows import Memory
+from foreset.rewrite.pipeline import prepare
+
+SEED = int(os.environ.get("FORESET_SEED", "20261118"))
+PROGRAMS = int(os.environ.get("FORESET_PROGRAMS", "100"))
+
+
+def witness(rule: Rule) -> tuple[Rule, tuple[Column, ...]]:
+    """The body as `deny:` reads it: its head shows every variable of a positive literal."""
+    bound = [arg.name for part in rule.body if isinstance(part, Atom) for arg in part.args if isinstance(arg, Var)]
+    names = [name for name in dict.fromkeys(bound) if not name.startswith("_")]
+    args: tuple[Term, ...] = tuple(Var(name) for name in names) or (Const(True, BOOLEAN),)
+    columns = tuple(Column(name, rule.types[name]) for name in names) or (Column("found", BOOLEAN),)
+    return replace(rule, head=Atom("v~denied", args)), columns
+
+
+def found(replica: Replica, old: dict[str, Rows], deltas: dict[str, Delta], rule: Rule, *, whole: bool) -> Rows:
+    memory = Memory()
+    for name in replica.schemas:
+        memory.put(Ref(name, Version.OLD), old.get(name, frozenset()))
+        memory.put(Ref(name, Version.PLUS), deltas[name].plus)
+        memory.put(Ref(name, Version.MINUS), deltas[name].minus)
+    body, columns = witness(rule)
+    run(deny(body, columns, whole=whole), memory, replica.schemas, 1000, {})
+    return frozenset(memory.rows(denied(body)))
+
+
+def test_what_is_found_is_what_is_new() -> None:
+    looked = arose = negated = 0
+    for seed in range(SEED, SEED + PROGRAMS):
+        case = random_case(seed)
+        prepared = prepare(case.program)
+        assert prepared.program is not None and prepared.layering is not None
+        replica = Replica(prepared.program, prepared.layering, keep_counters=False)
+        before: dict[int, Rows] = {}
+        for number, night in enumerate(case.nights):
+            old = dict(replica.contents)
+            views, _ = replica.refresh(night)
+            sources = {s.name: night.get(s.name, Delta()) for s in prepared.program.sources}
+            deltas = {**sources, **views}
+            for index, rule in enumerate(prepared.program.rules):
+                new = found(replica, old, deltas, rule, whole=True)
+                if not number:  # a first load has no state before: it is looked at as a whole
+                    before[index] = new
+                    continue
+                changed = found(replica, old, deltas, rule, whole=False)
+                said = f"seed {seed}, night {number}, {rule.name}"
+                assert new - before[index] <= changed, f"{said}: not all that is new"
+                assert changed <= new, f"{said}: what does not hold"
+                before[index] = new
+                looked += 1
+                arose += bool(changed)
+                negated += bool(changed) and any(not isinstance(part, Atom) for part in rule.body)
+    assert looked > 1000
+    assert arose > looked // 4
+    assert negated > 100
