@@ -6,8 +6,11 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
+from datetime import UTC, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from tests.cli_runner import foreset
@@ -191,6 +194,22 @@ def test_a_refresh_that_started_over_is_read_from_its_newest_directory(nights: N
     assert [run.refresh_id for run in reading.read_history(nights.layout).runs].count("n1") == 1
 
 
+def test_a_group_that_is_not_refreshed_any_more(nights: Nights) -> None:
+    nights.night("n1")
+    run = replace(reading.read_run(nights.layout, "n1"), schedule="0 2 * * *", timezone="Europe/Berlin")
+    assert run.when is not None
+    due = (run.when + timedelta(days=2)).astimezone(ZoneInfo("Europe/Berlin")).replace(hour=2, minute=0)
+    before = words.moment((due - timedelta(days=1)).astimezone(UTC))
+    assert f"due on {before}" in group_headline(run, due + timedelta(minutes=59)).sentence, "a scheduler may be busy"
+    assert group_headline(run, run.when + timedelta(minutes=30)).answer == "Yes"
+    late = group_headline(run, due + timedelta(minutes=61))
+    assert (late.answer, late.tone) == ("Not up to date", "caution")
+    assert f"due on {words.moment(due.astimezone(UTC))} has not begun" in late.sentence
+    assert headline(run).answer == "Yes", "the page of the refresh itself speaks of that refresh"
+    for schedule in (None, "@once", "@quarterly", "nonsense"):
+        assert group_headline(replace(run, schedule=schedule), due + timedelta(days=900)).answer == "Yes"
+
+
 # ---------------------------------------------------------------- the facts
 def test_what_a_failed_run_had_done_and_what_it_never_reached(nights: Nights) -> None:
     nights.night("n1")
@@ -227,7 +246,7 @@ def test_unknown_seqs_are_named(nights: Nights) -> None:
     with pytest.raises(errors.UsageError, match="no committed refresh"):
         reading.read_seq(nights.layout)
     nights.night("n1")
-    with pytest.raises(errors.UsageError, match=r"no seq 4[\s\S]*seqs 1 to 1"):
+    with pytest.raises(errors.UsageError, match=r"no seq 4[\s\S]*its newest is seq 1"):
         reading.read_seq(nights.layout, 4)
 
 

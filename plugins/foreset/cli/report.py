@@ -50,7 +50,8 @@ def report(
         page, first, data, lines = pages.history_page(found, latest), group_headline(latest), plain(found), []
     else:
         one = _refresh(layout, run, seq)
-        page, first, data, lines = pages.run_page(one), headline(one), plain(one), list(_lines(one))
+        page, data, lines = pages.run_page(one), plain(one), list(_lines(one))
+        first = headline(one) if run or seq else group_headline(one)
     if output is not None:
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(page, encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from foreset.errors import ForesetError
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering
 from foreset.plan.frozen import RefreshPlan
-from foreset.refresh.context import understood
+from foreset.refresh.context import read_spec
 from foreset.store import events, files
 from foreset.store.layout import Layout, join
 
@@ -95,10 +96,15 @@ def _plan(folder: str) -> tuple[RefreshPlan | None, Program | None, Layering | N
     if text is None:
         return None, None, None
     plan = RefreshPlan.from_json(text)
+    return plan, *_understood(plan.spec_text, plan.spec_file)
+
+
+@functools.lru_cache(maxsize=64)  # nights share a spec
+def _understood(text: str, file: str) -> tuple[Program | None, Layering | None]:
     try:
-        return plan, *understood(plan)
+        return read_spec(text, file)
     except ForesetError:  # an old plan in words that are not understood any more
-        return plan, None, None
+        return None, None
 
 
 def _marks(folder: str) -> dict[str, Facts]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
 
 from foreset.reports import words
-from foreset.reports.model import Published, Run, State
+from foreset.reports.due import overdue
+from foreset.reports.model import Moment, Published, Run, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +38,19 @@ def headline(run: Run) -> Headline:
             return _unopened(run)
 
 
-def group_headline(latest: Run | None) -> Headline:
-    """The answer for a group: that of its latest refresh."""
+def group_headline(latest: Run | None, now: Moment | None = None) -> Headline:
+    """The answer for a group: that of its latest refresh, if the next one is not overdue."""
     if latest is None:
         return Headline("Not yet", "This group was never refreshed: there are no numbers to trust.", "wait")
+    due = _overdue(latest, now or datetime.datetime.now(datetime.UTC))
+    if due is not None and latest.newest is not None and latest.state in (State.COMMITTED, State.UNCHANGED):
+        late = f"The refresh that was due on {words.moment(due)} has not begun"
+        return Headline("Not up to date", f"{late}. Readers see {named(latest.newest)}.", "caution")
     return headline(latest)
+
+
+def _overdue(latest: Run, now: Moment) -> Moment | None:
+    return overdue(latest.schedule, latest.timezone, latest.when, now) if latest.when else None
 
 
 def named(published: Published | None) -> str:

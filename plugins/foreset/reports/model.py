@@ -169,6 +169,8 @@ class Run:
     note: str = ""
     description: str = ""
     owner: str = ""
+    schedule: str | None = None
+    timezone: str = "UTC"
     rolled_back_to: int | None = None
     engine_version: str = ""
     spec_hash: str = ""

@@ -8,6 +8,7 @@ contains can never run.
 from __future__ import annotations
 
 import base64
+import datetime
 import functools
 import hashlib
 from collections.abc import Sequence
@@ -113,7 +114,8 @@ def cell(value: object) -> str:
 
 
 def _render(template: str, **given: object) -> str:
-    return _environment().get_template(template).render(**given)
+    now = datetime.datetime.now(datetime.UTC)
+    return _environment().get_template(template).render(now=now, **given)
 
 
 @functools.cache

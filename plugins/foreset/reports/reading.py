@@ -23,31 +23,30 @@ RUNS_SHOWN = 60
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The manifest, read once: every published refresh of the group, and the epoch that stands."""
+    """The manifest as reports ask it: single rows are looked up, unless all of them are at hand."""
 
     layout: Layout
-    rows: Sequence[ManifestRow]  # oldest first
+    newest: ManifestRow | None  # what readers see
     epoch: int
+    rows: Sequence[ManifestRow] | None = None  # oldest first
 
     def at(self, seq: int | None) -> ManifestRow | None:
         """The row of `seq`."""
+        if not seq:
+            return None
+        if self.rows is None:
+            return manifest.at(self.layout.root, self.layout.group, seq)
         return next((row for row in self.rows if row.seq == seq), None)
 
     def of(self, refresh_id: str) -> ManifestRow | None:
         """The row that a refresh committed."""
-        return next((row for row in self.rows if row.refresh_id == refresh_id), None)
-
-    @property
-    def newest(self) -> ManifestRow | None:
-        """What readers see."""
-        return self.rows[-1] if self.rows else None
+        return manifest.find_refresh(self.layout.root, self.layout.group, refresh_id)
 
 
 def open_ledger(layout: Layout) -> Ledger:
-    """Read the manifest; an empty ledger for a group that was never refreshed."""
+    """Read the manifest once; an empty ledger for a group that was never refreshed."""
     snapshot = manifest.read(layout)
-    rows = manifest.history(layout.root, layout.group) if snapshot else []
-    return Ledger(layout, rows, snapshot.reading.epoch if snapshot else 0)
+    return Ledger(layout, snapshot.newest, snapshot.reading.epoch) if snapshot else Ledger(layout, None, 0, ())
 
 
 def read_run(layout: Layout, refresh_id: str, scheduler: str = "") -> Run:
@@ -62,9 +61,9 @@ def read_seq(layout: Layout, seq: int | None = None) -> Run:
     ledger = open_ledger(layout)
     row = ledger.newest if seq is None else ledger.at(seq)
     if row is None:
-        kept = f"it has seqs {ledger.rows[0].seq} to {ledger.rows[-1].seq}" if ledger.rows else "it was never refreshed"
+        newest = f"its newest is seq {ledger.newest.seq}" if ledger.newest else "it was never refreshed"
         wanted = "no committed refresh" if seq is None else f"no seq {seq}"
-        raise UsageError(f"group {layout.group} has {wanted}", kept)
+        raise UsageError(f"group {layout.group} has {wanted}", newest)
     return _committed(ledger, row)
 
 
@@ -76,9 +75,10 @@ def latest_run(layout: Layout) -> Run | None:
 
 def read_history(layout: Layout, limit: int = RUNS_SHOWN) -> History:
     """The last refreshes of a group, newest first: published ones, and those that left only a directory."""
-    ledger = open_ledger(layout)
-    published = [_committed(ledger, row, brief=True) for row in ledger.rows]
-    known = {row.refresh_id for row in ledger.rows}
+    rows = manifest.history(layout.root, layout.group)
+    ledger = replace(open_ledger(layout), rows=rows)
+    published = [_committed(ledger, row, brief=True) for row in rows]
+    known = {row.refresh_id for row in rows}
     others = _directories(layout, known)
     runs = [*published, *(_of_directory(ledger, one) for one in others)]
     runs.sort(key=lambda run: (run.when is not None, run.when or 0, run.seq or 0), reverse=True)
@@ -144,6 +144,8 @@ def _committed(ledger: Ledger, row: ManifestRow, *, brief: bool = False) -> Run:
         failures=facts.failures(found) if found else (),
         description=_spoken(found).description,
         owner=_spoken(found).owner,
+        schedule=_spoken(found).schedule,
+        timezone=_spoken(found).timezone,
     )
 
 
@@ -193,6 +195,8 @@ def _of_directory(ledger: Ledger, found: Directory, scheduler: str = "") -> Run:
         scheduler=scheduler,
         description=_spoken(found).description,
         owner=_spoken(found).owner,
+        schedule=_spoken(found).schedule,
+        timezone=_spoken(found).timezone,
     )
 
 

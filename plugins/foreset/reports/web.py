@@ -36,7 +36,7 @@ BROKEN = "The warehouse cannot be read just now. The log of the API server says 
 
 def build(places: Places) -> FastAPI:
     """The application over one warehouse."""
-    app = FastAPI(title="Foreset reports", docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(title="Foreset reports", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.middleware("http")(_with_headers)
     app.add_exception_handler(HTTPException, _plain_fault)
     routes = Routes(places)
