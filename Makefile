@@ -7,7 +7,10 @@
 #   make fuzz N=50000   random programs and nights against the reference
 #   make fuzz-spark N=500   the same through Spark and Delta tables; all refresh cases with every strategy
 #   make test-crash  kill -9 of refreshes at every point, five times each
-#   make demo        a nightly refresh, a bulk load and a second refresh through Airflow
+#   make demo        a nightly refresh, a bulk load, a second refresh and a load that is stopped, through Airflow
+#   make up          Airflow and Spark for this project, until Ctrl-C
+#   make trigger GROUP=reach   refresh a group through that Airflow, and wait for its end
+#   make test-airflow   every test against a live Airflow: kills, nights, loads
 #   make lock        requirements.in -> requirements.txt
 
 SHELL := bash
@@ -58,9 +61,19 @@ test-crash: setup
 	@FORESET_LONG=1 $(BIN)/python -m pytest tests/spark/test_crashes.py $(ARGS)
 
 # ---------------------------------------------------------------------------- show
-.PHONY: demo
+.PHONY: demo up trigger test-airflow
 demo: setup
-	@$(BIN)/python examples/demo.py
+	@$(BIN)/python examples/demo.py $(ARGS)
+
+up: setup
+	@$(BIN)/foreset up $(ARGS)
+
+GROUP ?= reach
+trigger: setup
+	@$(BIN)/foreset trigger $(GROUP) --wait $(ARGS)
+
+test-airflow: setup
+	@FORESET_LONG=1 $(BIN)/python -m pytest tests/airflow $(ARGS)
 
 # ---------------------------------------------------------------------------- measure: targets bench, bench-*
 -include bench/bench.mk

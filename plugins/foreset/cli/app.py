@@ -41,6 +41,9 @@ COMMANDS = (
     Command("rollback", "upkeep:rollback"),
     Command("gc", "upkeep:gc"),
     Command("doctor", "upkeep:doctor"),
+    Command("up", "up:up"),
+    Command("down", "up:down"),
+    Command("trigger", "trigger:trigger"),
 )
 
 

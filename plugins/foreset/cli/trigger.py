@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foreset.cli.options import AsJson
+from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 from foreset.cli.refresh import DryRun, Force, Group, Mode, Modes, Note, Quiet, Verify
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def trigger(
     url: Url = "",
     home: Home = HOME,
     json: AsJson = False,
+    specs: Specs = SPECS,  # noqa: ARG001 - accepted everywhere; what is refreshed is up to that Airflow
+    warehouse: Warehouse = WAREHOUSE,  # noqa: ARG001
 ) -> None:
     """Have Airflow refresh a group now, for instance at the end of a bulk load.
 

@@ -74,7 +74,13 @@ def up(
         end(home, warehouse)
 
 
-def down(*, home: Home = HOME, json: AsJson = False, warehouse: Warehouse = WAREHOUSE) -> None:
+def down(
+    *,
+    home: Home = HOME,
+    json: AsJson = False,
+    specs: Specs = SPECS,  # noqa: ARG001 - accepted everywhere
+    warehouse: Warehouse = WAREHOUSE,
+) -> None:
     """End the Airflow of `foreset up`, and the warehouse's Spark server."""
     from foreset.cli.output import say, say_json
 

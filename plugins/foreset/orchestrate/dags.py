@@ -7,6 +7,7 @@ of it, and `close` the end, which runs whatever happened.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 RETRIES = {
     "retries": 3,
-    "retry_delay": timedelta(seconds=15),
+    "retry_delay": timedelta(seconds=float(os.environ.get("FORESET_RETRY_SECONDS", "15"))),
     "retry_exponential_backoff": 2.0,
     "max_retry_delay": timedelta(minutes=10),
 }

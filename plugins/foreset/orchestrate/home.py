@@ -96,6 +96,9 @@ def free_port(wanted: int) -> int:
     """`wanted` if nobody listens there, else any free one."""
     for port in (wanted, 0):
         with socket.socket() as probe:
+            probe.setsockopt(
+                socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+            )  # else the port of an Airflow just ended is taken
             try:
                 probe.bind((LOOPBACK, port))
             except OSError:

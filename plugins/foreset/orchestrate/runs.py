@@ -14,6 +14,7 @@ from foreset.orchestrate.rest import Airflow, Refused, segment
 
 ENDED = ("success", "failed")
 POLL_S = 1.0
+SILENCE_S = 120.0  # how long an Airflow may not answer while a run is waited for
 Tell = Callable[[str], None]
 
 
@@ -73,15 +74,24 @@ def wait(airflow: Airflow, group: str, run_id: str, tell: Tell = lambda _: None,
     """Follow a run to its end; `tell` hears of each task that has ended."""
     deadline = time.monotonic() + limit_s if limit_s else float("inf")
     told: set[str] = set()
+    silent_since = None
     while True:
-        run = airflow.get(_path(group, run_id))
-        for line in _news(airflow, group, run_id, told):
-            tell(line)
-        if run["state"] in ENDED:
-            return outcome(airflow, group, run_id, run)
+        try:
+            run = airflow.get(_path(group, run_id))
+            for line in _news(airflow, group, run_id, told):
+                tell(line)
+            if run["state"] in ENDED:
+                return outcome(airflow, group, run_id, run)
+            silent_since = None
+        except Refused:
+            raise
+        except EnvironmentFault:  # a busy or restarting Airflow is no reason to give the run up
+            silent_since = silent_since or time.monotonic()
+            if time.monotonic() - silent_since > SILENCE_S:
+                raise
         if time.monotonic() > deadline:
             hint = "it goes on; wait for it with the same --run-id"
-            raise EnvironmentFault(f"run {run_id} is still {run['state']} after {limit_s:.0f} s", hint)
+            raise EnvironmentFault(f"run {run_id} has not ended after {limit_s:.0f} s", hint)
         time.sleep(POLL_S)
 
 

@@ -29,6 +29,7 @@ from foreset.orchestrate.dags_folder import dags_folder
 from foreset.orchestrate.home import LOOPBACK, Home, Running, free_port
 from foreset.orchestrate.names import POOL
 from foreset.orchestrate.rest import Airflow, Refused
+from foreset.orchestrate.warm import write_settings
 
 PARTS = (("scheduler", "--skip-serve-logs"), ("dag-processor",), ("triggerer", "--skip-serve-logs"), ("api-server",))
 HEALTHY_S = 240.0
@@ -86,6 +87,7 @@ def start(project: Project, home: Home) -> Running:
         raise EnvironmentFault(f"an Airflow runs here already: {running.url}", "end it with `foreset down`")
     port = free_port(project.port)
     settings = environment(project, home, port)
+    write_settings(home.folder)
     with home.log.open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "foreset.orchestrate.standalone", str(home.folder.resolve())],
