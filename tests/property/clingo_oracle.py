@@ -22,7 +22,8 @@ from decimal import Decimal
 
 import clingo
 
-from foreset.ir.program import Program
+from foreset.ir.aggregates import Accumulator, Kind
+from foreset.ir.program import Program, View
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test
 from foreset.ir.strata import Layering
 from foreset.ir.terms import Call, Const, Row, Term, Value, Var
@@ -60,13 +61,12 @@ class Oracle:
     recursive: list[bool] = field(default_factory=list)  # per rule
 
     def __post_init__(self) -> None:
-        if any(view.aggregation for view in self.program.views):
-            raise BeyondReach("aggregates have an oracle of their own: aggregate_oracles.py")
         self.kinds = {name: tuple(c.type for c in columns) for name, columns in self.program.columns_of().items()}
         parts = []
         for stratum in self.layering.strata:
             for view in stratum.views:
-                for rule in view.rules:
+                parts += _groups(view) if view.aggregation else ()
+                for rule in view.rules if not view.aggregation or view.aggregation.members not in self.kinds else ():
                     number = len(self.recursive)
                     own = (lit.relation in stratum.names for lit in rule.body if isinstance(lit, Atom))
                     self.recursive.append(any(own))
@@ -76,7 +76,9 @@ class Oracle:
     def solve(self, sources: Database) -> Model:
         """The least model over these sources."""
         facts = "".join(
-            f"r_{name}({','.join(_text(value) for value in row)}).\n" for name, rows in sources.items() for row in rows
+            f"r_{_relation(name)}({','.join(_text(value) for value in row)}).\n"
+            for name, rows in sources.items()
+            for row in rows
         )
         control = clingo.Control(["--warn=none"])
         control.add("base", [], f"{facts}{self.text}")
@@ -88,11 +90,13 @@ class Oracle:
         counts: dict[str, Counter[tuple[Row, bool]]] = {view.name: Counter() for view in self.program.views}
         for atom in control.symbolic_atoms:
             assert atom.is_fact, "a stratified program is solved by grounding"
-            kind, _, name = atom.symbol.name.partition("_")
+            kind, _, name = atom.symbol.name.replace("'", "~").partition("_")
             if kind == "r" and name in rows:
                 rows[name].add(tuple(map(_value, atom.symbol.arguments, self.kinds[name])))
             elif kind == "d":
                 number, _, view = name.partition("_")
+                if view not in counts:  # members that no view holds
+                    continue
                 kinds = self.kinds[view]
                 row = tuple(map(_value, atom.symbol.arguments, kinds))
                 counts[view][row, self.recursive[int(number)]] += 1
@@ -118,9 +122,52 @@ def _rule(rule: Rule, number: int) -> Iterator[str]:
                 body += _condition(literal)
     names = _names(rule)
     head = ",".join(_term(arg) for arg in rule.head.args)
-    derivation = f"d_{number}_{rule.head.relation}({','.join([head, *map(_name, names)])})"
+    derivation = f"d_{number}_{_relation(rule.head.relation)}({','.join([head, *map(_name, names)])})"
     yield f"{derivation} :- {', '.join(body)}." if body else f"{derivation}."
-    yield f"r_{rule.head.relation}({head}) :- {derivation}."
+    yield f"r_{_relation(rule.head.relation)}({head}) :- {derivation}."
+
+
+def _groups(view: View) -> Iterator[str]:
+    """One atom for each group, its accumulators by clingo's own aggregates over the members."""
+    aggregation = view.aggregation
+    assert aggregation is not None
+    groups = [f"G{i}" for i in range(aggregation.groups)]
+    element = [f"X{i}" for i in range(len(aggregation.element))]
+    member = f"r_{_relation(aggregation.members)}({','.join((*groups, *element))})"
+    some = f"r_{_relation(aggregation.members)}({','.join((*groups, *('_' for _ in element)))})"
+    body = [some]
+    for i, each in enumerate(aggregation.accumulators):
+        held = f"a_{i}_{_relation(view.name)}({','.join((*groups, 'A'))})"
+        for rule in _accumulator(each, held, element, member):
+            yield f"{held} :- {some}, {rule}."
+        body.append(f"a_{i}_{_relation(view.name)}({','.join((*groups, f'A{i}'))})")
+    held = ",".join((*groups, *(f"A{i}" for i in range(len(aggregation.accumulators)))))
+    yield f"r_{_relation(view.name)}({held}) :- {', '.join(body)}."
+
+
+def _accumulator(each: Accumulator, held: str, element: list[str], member: str) -> Iterator[str]:
+    values = [element[i] for i in each.inputs]
+    there = ", ".join((member, *(f"{value} != null" for value in values)))
+    tuples = ",".join(element)
+    filled = f"#count{{ {tuples} : {there} }}"
+    match each.kind:
+        case Kind.MEMBERS | Kind.FILLED:
+            yield f"A = C * {SCALE}, C = {filled}"
+        case Kind.LEAST | Kind.GREATEST if len(values) == 1:
+            word = "#min" if each.kind is Kind.LEAST else "#max"
+            yield f"A = {word}{{ {values[0]} : {there} }}, {filled} > 0"
+            yield f"A = null, {filled} = 0"
+        case Kind.TOTAL | Kind.FLOAT_TOTAL:
+            odd = f"#count{{ {tuples} : {there}, {values[0]} = nan }}"
+            yield f"A = #sum{{ {values[0]},{tuples} : {there} }}, {filled} > 0, {odd} = 0"
+            yield f"A = nan, {odd} > 0"
+            yield f"A = null, {filled} = 0"
+        case _:
+            raise BeyondReach(each.kind)
+
+
+def _relation(name: str) -> str:
+    return name.replace("~", "'")
 
 
 def _names(rule: Rule) -> list[str]:
@@ -139,7 +186,7 @@ def _names(rule: Rule) -> list[str]:
 
 def _atom(atom: Atom, bound: list[str]) -> Iterator[str]:
     """The atom, and that the variables which it shares are not NULL."""
-    yield f"r_{atom.relation}({','.join(_term(arg) for arg in atom.args)})"
+    yield f"r_{_relation(atom.relation)}({','.join(_term(arg) for arg in atom.args)})"
     for arg in atom.args:
         if isinstance(arg, Var):
             if arg.name in bound:
@@ -153,7 +200,7 @@ def _negation(atom: Atom, rule: Rule, name: str) -> tuple[str, str]:
     times = Counter(arg.name for arg in atom.args if isinstance(arg, Var))
     joined = [*dict.fromkeys(shared), *(n for n, k in times.items() if k > 1 and n not in shared)]
     args = ",".join(_name(n) for n in dict.fromkeys(shared))
-    row = f"r_{atom.relation}({','.join(_term(arg) for arg in atom.args)})"
+    row = f"r_{_relation(atom.relation)}({','.join(_term(arg) for arg in atom.args)})"
     inner = [row, *(f"{_name(n)} != null" for n in joined)]
     head = f"{name}({args})" if args else name
     return f"{head} :- {', '.join(inner)}.", f"not {head}"
@@ -174,7 +221,7 @@ def _condition(literal: Literal) -> Iterator[str]:
 
 
 def _name(name: str) -> str:
-    return f"V{name.replace('~', 't')}"
+    return f"V{name.replace('~', 't').replace('.', '_d_')}"
 
 
 def _term(term: Term) -> str:
@@ -183,6 +230,8 @@ def _term(term: Term) -> str:
             return _name(name)
         case Const(value=value):
             return _text(value)
+        case Call(function="bigint" | "decimal", args=(total, *_)):
+            return _term(total)  # numbers have one form here
         case Call(function=function, args=args):
             if function not in FUNCTIONS:
                 raise BeyondReach(function)

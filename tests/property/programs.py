@@ -30,7 +30,7 @@ def random_case(seed: int) -> Case:
 
 def case_from(rng: Random) -> Case:
     """A program and its nights, every choice taken from `rng`."""
-    maker = _Maker(rng)
+    maker = Maker(rng)
     program = maker.program()
     columns = {source.name: source.columns for source in program.sources}
     return Case(program, nights_of(rng, columns, _growth(rng, program), maker.domain, maker.null_share))
@@ -49,7 +49,7 @@ def _growth(rng: Random, program: Program) -> dict[str, str]:
     return {name: kinds[tuple(sorted(places[name]))] for name in sorted(names)}
 
 
-class _Maker(RuleMaker):
+class Maker(RuleMaker):
     """One program; every choice comes from `rng`."""
 
     def __init__(self, rng: Random) -> None:

@@ -1,0 +1,152 @@
+"""Random programs with aggregates over joins and recursion, and negation above, each named by one number."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from random import Random
+
+from tests.property.nights import nights_of
+from tests.property.programs import Maker
+from tests.property.random_rules import Body, Relation
+from tests.refresh_cases import Case
+
+from foreset.analyse.aggregates import Resolved, resolve
+from foreset.diagnostics import Span
+from foreset.ir.functions import type_of
+from foreset.ir.program import Column, Program, View
+from foreset.ir.rules import Aggregated, Atom, Comparison, Rule, SetOf
+from foreset.ir.terms import Const, Term, Var
+from foreset.ir.types import INT, Type, decimal
+from foreset.rewrite.pipeline import prepare
+
+OFTEN = ("count", "sum", "min", "max", "count", "sum", "max")
+SELDOM = ("avg", "stddev", "arg_min", "arg_max", "string_agg", "collect", "median", "percentile", "bool_and", "bool_or")
+PAIRS = ("arg_min", "arg_max")
+_SHARES = (Decimal("0.25"), Decimal("0.50"), Decimal("0.90"))
+
+
+def random_aggregates(seed: int) -> Case:
+    """The program and the nights that `seed` names."""
+    rng = Random(seed)
+    maker = _Maker(rng)
+    program = maker.program()
+    columns = {source.name: source.columns for source in program.sources}
+    nights = nights_of(rng, columns, dict.fromkeys(columns, "insert"), maker.domain, maker.null_share)
+    return Case(program, nights, seed, f"seed {seed}")
+
+
+class _Maker(Maker):
+    """A program from `programs.py` with views of sets on top, and plain ones above these."""
+
+    def view_name(self) -> str:
+        """v1, v2 ..."""
+        self.counter += 1
+        return f"v{self.counter}"
+
+    def program(self) -> Program:
+        """Sources and strata, then aggregates, then views that read and negate them."""
+        program = super().program()
+        views = list(program.views)
+        for _ in range(self.rng.choices((1, 2, 3), (40, 40, 20))[0]):
+            view = self.aggregating(program, views)
+            if view is not None:
+                views.append(view)
+                if not any(column.type.element for column in view.columns):
+                    self.lower.append(Relation(view.name, view.columns))
+        if self.rng.random() < 0.7:
+            above = self.plain(must_negate=self.rng.random() < 0.7)
+            if _sound(replace(program, views=(*views, above))):
+                views.append(above)
+        return replace(program, views=tuple(views))
+
+    def aggregating(self, program: Program, views: list[View]) -> View | None:
+        """A view with one or two sets; None where chance put together what does not go."""
+        for _ in range(8):
+            name = self.view_name()
+            made = self.one_rule(name)
+            if made is not None and _sound(replace(program, views=(*views, made))):
+                return made
+        return None
+
+    def one_rule(self, name: str) -> View | None:
+        """A rule whose head shows most grouping variables and all results."""
+        first = self.set_of("S", {})
+        if first is None:
+            return None
+        one, groups, results = first
+        sets, kinds = [one], {**groups, **results}
+        plain = [Atom(self.lower[0].name, tuple(Var("_") for _ in self.lower[0].columns))]
+        if self.rng.random() < 0.25 and (second := self.set_of("R", groups)):
+            sets.append(second[0])
+            kinds |= second[2]
+        shown = [n for n in kinds if n not in groups or self.rng.random() < 0.8 or one.local]
+        numbers = [n for n in results if results[n].is_numeric]
+        body = [Comparison(self.rng.choice((">", "<=", "!=")), Var(self.rng.choice(numbers)), Const(1, INT))] if (
+            numbers and self.rng.random() < 0.15) else []  # fmt: skip
+        if self.rng.random() < 0.1:
+            body += plain
+        columns = tuple(Column(f"c{i}", kinds[n]) for i, n in enumerate(shown))
+        head = Atom(name, tuple(Var(n) for n in shown))
+        return View(name, columns, (Rule(head, tuple(body), f"{name}#1", sets=tuple(sets)),))
+
+    def set_of(self, var: str, keys: dict[str, Type]) -> tuple[SetOf, dict[str, Type], dict[str, Type]] | None:
+        """A set with its aggregates, the types of what groups, and of the results; `keys` are to group again."""
+        body = Body()
+        for _ in range(self.rng.choices((1, 2), (60, 40))[0]):
+            self.join(body, self.reading())
+        if self.rng.random() < 0.15:
+            self.compute(body)
+        if self.rng.random() < 0.2:
+            self.negate(body, self.lower)
+        if self.rng.random() < 0.2:
+            self.compare(body)
+        names = list(body.types)
+        self.rng.shuffle(names)
+        if not names:
+            return None
+        width = min(len(names), self.rng.choices((1, 2, 3), (55, 35, 10))[0])
+        element, rest = names[:width], names[width:]
+        if keys:
+            rest = [n for n in rest if n in keys and body.types[n] == keys[n]]
+            if not rest:
+                return None
+        local = bool(rest) and self.rng.random() < 0.5
+        grouping = rest[: self.rng.choice((1, 1, 2))] if local else rest
+        free = () if local or not rest or keys or self.rng.random() < 0.7 else (grouping.pop(),)
+        made, results = self.aggregates(var, tuple(body.types[n] for n in element), single=local)
+        if not made:
+            return None
+        terms: tuple[Term, ...] = tuple(Var(n) for n in element)
+        one = SetOf(terms, tuple(body.literals), Var(var), made, tuple(n for n in free if n not in element), local)
+        return one, {n: body.types[n] for n in grouping}, results
+
+    def aggregates(
+        self, var: str, element: tuple[Type, ...], *, single: bool
+    ) -> tuple[tuple[Aggregated, ...], dict[str, Type]]:
+        """One to three aggregates that take elements of these types."""
+        made: list[Aggregated] = []
+        results: dict[str, Type] = {}
+        for i in range(1 if single else self.rng.choices((1, 2, 3), (60, 25, 15))[0]):
+            one = Aggregated(*self.chosen(len(element)), Var(f"{var}{i}"))
+            found = resolve(one, element, {}, Span("", 1, 1))
+            if isinstance(found, Resolved):
+                kind = type_of(found.term, {str(k): need.type for k, need in enumerate(found.needs)})
+                if kind is not None:
+                    made.append(one)
+                    results[f"{var}{i}"] = kind
+        return tuple(made), results
+
+    def chosen(self, width: int) -> tuple[str, tuple[Term, ...]]:
+        """An aggregate and what stands beside the set."""
+        name = self.rng.choice(OFTEN if self.rng.random() < 0.7 else SELDOM)
+        if name in PAIRS or name == "count" or width == 1:
+            places: tuple[int, ...] = ()
+        else:
+            places = (self.rng.randint(1, width),)
+        share = (Const(self.rng.choice(_SHARES), decimal(2, 2)),) if name == "percentile" else ()
+        return name, (*share, *(Const(place, INT) for place in places))
+
+
+def _sound(program: Program) -> bool:
+    return prepare(program).program is not None
