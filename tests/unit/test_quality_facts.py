@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from foreset.cli.refresh import expected
 from foreset.ir.expectations import DENY, Expectation, Scope, Severity, sentence
 from foreset.ir.program import Column
 from foreset.ir.types import BIGINT, STRING, decimal
@@ -108,6 +109,19 @@ def test_what_pandas_would_not_answer_as_spark_goes_to_spark() -> None:
     assert not any(fits_in_process(COLUMNS, [replace(NULL, type=name)]) for name in SPARK_ONLY)
 
 
+def test_what_the_command_line_says() -> None:
+    good, bad = Finding(success=True), Finding(success=False, unexpected=1, examples=(("\x1b[31m", 1),))
+    warning = replace(NULL, severity=Severity.WARNING)
+    assert expected({}) == []
+    assert expected(summed({}, 0.0, None)) == []
+    assert expected(summed({"v": [told(NULL, COLUMNS, good, 3)]}, 0.0, None)) == ["  quality: 1 expectation holds"]
+    both = summed({"v": [told(NULL, COLUMNS, good, 3), told(warning, COLUMNS, bad, 3)]}, 0.0, None)
+    assert expected(both) == [
+        "  quality: 1 of 2 expectations warns",
+        "    v: expected that src is never null; 1 of 3 rows does not fit: (\N{REPLACEMENT CHARACTER}[31m, 1)",
+    ]
+
+
 # ---------------------------------------------------------------- pages
 @pytest.mark.parametrize(
     ("written", "kept"),
@@ -127,6 +141,7 @@ def test_what_pandas_would_not_answer_as_spark_goes_to_spark() -> None:
         ("<td>x</p></td>", "<td>x</td>"),
         ("<i class='fas fa-check-circle text-success'></i>", "✓ "),
         ('<p title="&quot;><script>">x</p>', '<p title="&quot;&gt;&lt;script&gt;">x</p>'),
+        ("<div class='sticky'><div>Show <p>All</div></div><p>x</p>", "<p>x</p>"),
         ("<style>p{background:url(//x)}</style><p>x</p>", "<p>x</p>"),
     ],
 )

@@ -18,6 +18,7 @@ _KEPT = frozenset(("a", "br", "code", "div", "em", "h1", "h2", "h3", "h4", "h5",
 _DROPPED = frozenset(("script", "style", "head", "nav", "footer", "svg", "iframe", "object", "template", "label",
                       "button", "select", "textarea", "form"))  # fmt: skip
 _VEILS: Mapping[int, str] = {60: "\ue000", 62: "\ue001", 38: "\ue002"}  # < > &: some values are escaped, and some not
+_CONTROLS = "sticky"  # the class of the box of buttons, which need scripts
 _VERDICTS = {True: "✓ as expected", False: "✗ not as expected"}
 _ICONS = (("fa-check", "✓ "), ("fa-times", "✗ "), ("fa-exclamation", "! "))  # fmt: skip
 
@@ -80,7 +81,7 @@ class _Cleaner(HTMLParser):
         if self._dropping:
             if tag == self._dropping[-1]:
                 self._dropping.append(tag)
-        elif tag in _DROPPED:
+        elif tag in _DROPPED or _CONTROLS in (dict(attrs).get("class") or "").split():
             self._dropping.append(tag)
         elif tag == "i":
             self._parts.append(_icon(dict(attrs).get("class") or ""))
