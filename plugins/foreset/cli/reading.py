@@ -96,7 +96,7 @@ def _status(opened: Opened, group: str) -> dict[str, Any]:
     pins = row.sources.items()
     sources = {name: {"read": pin.to_version, "now": _head(layout.root, pin.table)} for name, pin in pins}
     return {"group": group, "seq": row.seq, "committed_at": row.committed_at, "views": views, "sources": sources,
-            "verification": row.verification}  # fmt: skip
+            "verification": row.verification, "quality": row.quality}  # fmt: skip
 
 
 def _head(root: str, table: str) -> int | None:
@@ -108,6 +108,8 @@ def _head(root: str, table: str) -> int | None:
 
 
 def _status_lines(found: dict[str, Any]) -> list[str]:
+    from foreset.cli.refresh import expected
+
     if found["seq"] is None:
         return [f"{found['group']}: never refreshed"]
     moved = [
@@ -121,7 +123,7 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
     return [head, *(
         f"  {name:<{width}}  {view['rows']:>12,} rows  +{view['inserted']:,} -{view['deleted']:,}  {view['strategy']}"
         for name, view in found["views"].items()
-    )]  # fmt: skip
+    ), *expected(found["quality"])]  # fmt: skip
 
 
 def ordered(rows: pa.Table) -> pa.Table:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from foreset.refresh.whole import RefreshResult
 
 
@@ -74,7 +76,9 @@ def summary(result: RefreshResult) -> str:
         for name, view in result.views.items()
     ]
     done = "nothing published (dry run)" if result.status == "dry-run" else f"seq {result.seq} committed"
-    return "\n".join([f"{result.group}: {done} in {result.seconds:.1f} s", *lines, f"  {checked(result)}"])
+    return "\n".join(
+        [f"{result.group}: {done} in {result.seconds:.1f} s", *lines, f"  {checked(result)}", *expected(result.quality)]
+    )
 
 
 def checked(result: RefreshResult) -> str:
@@ -85,3 +89,20 @@ def checked(result: RefreshResult) -> str:
     bounds = found.get("error_rate_below", {})
     sure = ", ".join(f"{kind} rows wrong below {rate:.1%}" for kind, rate in bounds.items())
     return f"verified: {found['rows']} rows recomputed, none differs" + (f" (95 %: {sure})" if sure else "")
+
+
+def expected(quality: Mapping[str, Any]) -> list[str]:
+    """The expectations in one line, and a line for each that warns."""
+    from foreset.cli.output import visible
+    from foreset.ir.expectations import Severity
+    from foreset.quality.outcome import failures, line
+
+    if not quality.get("checked"):
+        return []
+    count = quality["checked"]
+    every = f"{count} expectation{'' if count == 1 else 's'}"
+    if not quality["warned"]:
+        return [f"  quality: {every} hold{'s' if count == 1 else ''}"]
+    found = failures(quality, Severity.WARNING)
+    warn = f"{quality['warned']} of {every} warn{'s' if quality['warned'] == 1 else ''}"
+    return [f"  quality: {warn}", *(f"    {visible(line(view, entry))}" for view, entry in found)]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from foreset.errors import EnvironmentFault
+from foreset.diagnostics import Report
+from foreset.errors import EnvironmentFault, SpecError
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering
 from foreset.plan.fingerprint import fingerprints
 from foreset.plan.frozen import RefreshPlan, Request
 from foreset.refresh.context import Context, Listener, read_spec, understood
+from foreset.spec.suites import suite_files
 from foreset.store import events, files
 from foreset.store.capture import RecordedPin, current_pin
 from foreset.store.epochs import Run, load_run, open_run
@@ -33,7 +35,8 @@ def open_refresh(
 ) -> Context | AlreadyCommitted:
     """Begin, or begin again, a refresh; `spec` is the text and its file name."""
     text, file = spec
-    program, layering = read_spec(text, file)
+    suites = _suites(file, layout.group)
+    program, layering = read_spec(text, file, suites)
 
     def vector(last: ManifestRow | None) -> Mapping[str, SourcePin]:
         return {source.name: _pin(spark, layout, program, layering, source.name, last) for source in program.sources}
@@ -44,7 +47,7 @@ def open_refresh(
     previous = newest(layout.root, layout.group)
     marks = fingerprints(program, layering)
     rebuild = _rebuilt(program, marks, previous)
-    plan = RefreshPlan(layout.group, file, text, request.mode, request.verify, request.note, marks, rebuild)
+    plan = RefreshPlan(layout.group, file, text, request.mode, request.verify, request.note, marks, rebuild, suites)
     files.write_once(join(run.directory, PLAN), plan.to_json())
     return resume(spark, run, listen)
 
@@ -71,6 +74,15 @@ def resume(spark: SparkSession, run: Run, listen: Listener = lambda _: None) -> 
 def reopen(spark: SparkSession, layout: Layout, refresh_id: str, listen: Listener = lambda _: None) -> Context:
     """Like `resume`, for a process that knows only the refresh's id."""
     return resume(spark, load_run(layout, refresh_id), listen)
+
+
+def _suites(file: str, group: str) -> Mapping[str, str]:
+    """The suite files of the group; one that cannot be read refuses the refresh, as a fault in it does."""
+    report = Report()
+    found = suite_files(file, group, report)
+    if not report.ok:
+        raise SpecError(report.errors)
+    return found
 
 
 def _pin(

@@ -17,6 +17,7 @@ from foreset.refresh.failing import failures_told
 from foreset.refresh.maintaining import maintain
 from foreset.refresh.opening import open_refresh
 from foreset.refresh.publishing import publish
+from foreset.refresh.quality import quality
 from foreset.store.epochs import close_run
 from foreset.store.layout import Layout
 from foreset.store.manifest import AlreadyCommitted, at
@@ -51,6 +52,7 @@ class RefreshResult:
     views: Mapping[str, ViewResult]
     refresh_id: str = ""
     sources: Mapping[str, Any] = field(default_factory=dict)
+    quality: Mapping[str, Any] = field(default_factory=dict)  # as foreset.quality.outcome tells it
 
 
 def new_refresh_id() -> str:
@@ -89,6 +91,7 @@ def _through(context: Context, watch: Stopwatch, *, dry_run: bool) -> RefreshRes
     for stratum in context.layering.strata:
         maintain(context, stratum.number)
     verify(context)
+    quality(context)
     if dry_run:
         close_run(context.run, "dry-run")
         return _result(context, context.run.prev_seq, "dry-run", watch)
@@ -112,8 +115,9 @@ def _result(context: Context, seq: int, status: str, watch: Stopwatch) -> Refres
     order = {view.name: views[view.name] for view in context.program.views}
     sources = dict(capture_all(context))
     verification = dict(context.mark("verify") or {})
+    checked = dict(context.mark("quality") or {})
     return RefreshResult(
-        context.layout.group, seq, status, watch.seconds, verification, order, context.run.refresh_id, sources
+        context.layout.group, seq, status, watch.seconds, verification, order, context.run.refresh_id, sources, checked
     )
 
 
@@ -126,4 +130,5 @@ def result_of(row: ManifestRow, status: str, seconds: float) -> RefreshResult:
         for name, pin in row.views.items()
     }  # fmt: skip
     group = next(iter(row.views.values())).path.split("/")[0]
-    return RefreshResult(group, row.seq, status, seconds, row.verification, views, row.refresh_id)
+    told = row.verification, views, row.refresh_id
+    return RefreshResult(group, row.seq, status, seconds, *told, quality=row.quality)
