@@ -15,7 +15,7 @@ class OutOfBounds(ForesetError):
 class Budget:
     """What may be done in process, and what has been."""
 
-    rows: int = 20_000_000  # made by queries
+    rows: int = 50_000_000  # made by queries
     python: int = 500_000  # of those, seen by functions in Python
     loaded: int = 20_000_000  # taken from files into memory
     made: int = 0

@@ -54,12 +54,17 @@ class _Plan:
 
 
 def derive(rule: Rule, tables: Tables, within: Table | None = None) -> Sql | None:
-    """The head's rows under `c0`, `c1` ...; None when there are none for sure."""
+    """The head's rows under `c0`, `c1` ...; None when there are none for sure.
+
+    Of the rows in `within` only: the join starts from them, or from an atom with fewer rows.
+    """
     atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
     if any(tables.empty(Ref(atom.relation, atom.version)) for atom in atoms):
         return None
     plan = _Plan(rule, tables)
-    if within is not None:
+    least = min((tables.count(Ref(atom.relation, atom.version)) for atom in atoms), default=0)
+    restricted = within is not None and atoms and least < within.rows
+    if within is not None and not restricted:
         _start_from(plan, within)
     waiting: list[Literal] = [literal for literal in rule.body if not isinstance(literal, Atom)]
     while atoms:
@@ -70,7 +75,12 @@ def derive(rule: Rule, tables: Tables, within: Table | None = None) -> Sql | Non
         if isinstance(plan.current, Table) and not plan.current.rows:
             return None
     _settle(plan, waiting)
-    return _head(plan)
+    head = _head(plan)
+    if within is None or not restricted:
+        return head
+    names = column_names(len(tables.schemas[rule.head.relation]))
+    same = " AND ".join(f"h.{name} IS NOT DISTINCT FROM w.{name}" for name in names)
+    return Sql(f"SELECT h.* FROM ({head.text}) h SEMI JOIN {within.name} w ON {same}", head.values)
 
 
 def _needed(rule: Rule, literals: Sequence[Literal]) -> frozenset[str]:

@@ -14,6 +14,7 @@ from foreset.inproc.tables import Part, Sql, Table, Tables
 from foreset.inproc.types import column_names
 from foreset.ir.steps import (
     AssertCounts,
+    Circles,
     Count,
     Counter,
     Derivation,
@@ -30,6 +31,7 @@ from foreset.ir.steps import (
 )
 from foreset.ir.types import BIGINT
 from foreset.ir.versions import Version
+from foreset.reference.circles import on_circles
 from foreset.reference.interpret import endless
 
 Listener = Callable[[dict[str, Any]], None]
@@ -69,6 +71,8 @@ class InProcess:
                 self.counters[relation] = CounterTables(self.tables, relation)
             case AssertCounts(relation=relation):
                 self._assert_counts(relation)
+            case Circles(target=target, source=source):
+                self._circles(target, source)
             case Repeat(body=body, until_empty=until_empty):
                 self._repeat(body, until_empty)
             case _:
@@ -143,6 +147,12 @@ class InProcess:
                 f"view {relation}: the stored number of derivations of {row} is wrong",
                 "the state does not belong to these rows: refresh with `--mode recompute`",
             )
+
+    def _circles(self, target: Ref, source: Ref) -> None:
+        kinds = self.tables.schemas[source.relation]
+        nodes = on_circles(self.tables.fetch(self.tables.whole(source), kinds))
+        names, types = column_names(len(kinds) // 2), kinds[: len(kinds) // 2]
+        self._put(target, self.tables.bring(sorted(nodes, key=repr), types, names) if nodes else None)
 
     def _repeat(self, body: tuple[Step, ...], until_empty: tuple[Ref, ...]) -> None:
         rounds = 0

@@ -184,6 +184,10 @@ class Tables:
         """The rows of a table as canonical Python values."""
         return from_duck(self.run(Sql(f"SELECT * FROM {table.name}")), kinds)
 
+    def arrow(self, table: Table) -> pa.Table:
+        """The rows of a table as Arrow."""
+        return self.connection.table(table.name).to_arrow_table()
+
     # ------------------------------------------------------------ what lies outside
     def look(self, table: Table, keys: Table, pairs: Sequence[tuple[str, str, bool]], where: Sql = Sql("")) -> Table:
         """The rows of a large table that meet one of `keys`; pairs: key column, our expression over r, null-safe."""

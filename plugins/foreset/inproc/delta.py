@@ -1,0 +1,201 @@
+"""Delta tables and staged differentials as tables of DuckDB, bound where they lie.
+
+Local files are scanned by DuckDB itself; whatever else delta-rs can read comes by way of Arrow.
+Names of columns and files go through DuckDB's relational interface, never into a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
+
+from foreset.inproc.budget import OutOfBounds
+from foreset.inproc.tables import Part, Sql, Table, Tables
+from foreset.inproc.types import duck_type, widening
+from foreset.ir.types import BIGINT, Type
+from foreset.store import delta
+from foreset.store.delta import SEQ, SIGN
+from foreset.store.files import filesystem, list_files
+from foreset.store.layout import is_local, join
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+    from pyarrow.dataset import Dataset
+
+MANY_FILES = 500  # of a table; DuckDB opens each to see its columns
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A column as files have it, and the type in which it is read."""
+
+    name: str
+    kind: Type  # in the files
+    read_as: Type
+    label: str  # our name: `c0`, `c1` ...
+
+
+def stored(names: Sequence[str], kinds: Sequence[Type]) -> tuple[Stored, ...]:
+    """Columns that are read as they are stored."""
+    pairs = zip(names, kinds, strict=True)
+    return tuple(Stored(name, kind, kind, f"c{i}") for i, (name, kind) in enumerate(pairs))
+
+
+def bind_table(tables: Tables, relation: str, path: str, version: int, columns: Sequence[Stored]) -> Table:
+    """All entries of a Delta table at a version; raises `OutOfBounds` where only Spark can read it."""
+    table = opened(path, version)
+    actions = _actions(table)
+    rows = _rows(actions)
+    inside = not {column.name for column in columns} & set(table.metadata().partition_columns)
+    files = _local_files(path, actions) if inside else None
+    return _bind(tables, relation, files, _dataset(table), columns, rows)
+
+
+def opened(path: str, version: int) -> DeltaTable:
+    """A table at a version."""
+    try:
+        table = delta.open_table(path, version)
+    except (DeltaError, OSError) as error:
+        raise OutOfBounds(f"{path} can be read by Spark alone: {error}") from error
+    if table is None:
+        raise OutOfBounds(f"{path} is not there")
+    return table
+
+
+def signed_parts(tables: Tables, relation: str, path: str, version: int, columns: Sequence[Stored]) -> tuple[Part, ...]:
+    """The visible rows of a signed table (store/signed.py).
+
+    A row that was ever taken away is settled at once: those rows are few, and the entries behind
+    them lie beside the base. All others are the + entries as they stand, read when needed.
+    """
+    table = opened(path, version)
+    actions = _actions(table)
+    plus = [one for one in actions if one[f"partition.{SIGN}"] == 1]
+    base = _bind(tables, relation, _local_files(path, plus), _signed(table, 1), columns, _rows(plus))
+    if len(plus) == len(actions):
+        return (Part(base),)
+    names = [column.name for column in columns]
+    gone = _dataset(table).to_table([*names, SEQ], filter=_field(SIGN) == -1)
+    since = pa.compute.min(gone.column(SEQ)).as_py()
+    later = _dataset(table).to_table([*names, SEQ], filter=(_field(SIGN) == 1) & (_field(SEQ) > since))
+    entries = (*columns, Stored(SEQ, BIGINT, BIGINT, "seq"))
+    went, came = (_taken(tables, one, entries) for one in (gone, later))
+    labels = ", ".join(column.label for column in columns)
+    same = " AND ".join(f"l.{column.label} IS NOT DISTINCT FROM r.{column.label}" for column in columns)
+    touched = tables.make(Sql(f"SELECT DISTINCT {labels} FROM {went.name}"))
+    picked = ", ".join(f"l.{column.label}" for column in columns)
+    back = tables.make(
+        Sql(f"SELECT {picked} FROM {came.name} l SEMI JOIN {touched.name} r ON {same} "
+            f"ANTI JOIN {went.name} r ON {same} AND r.seq > l.seq")
+    )  # fmt: skip
+    return tuple(part for part in (Part(base, (touched,)), Part(back)) if part.table.rows)
+
+
+def bind_arrow(tables: Tables, relation: str, data: pa.Table, columns: Sequence[Stored]) -> Table:
+    """Rows that are in memory already."""
+    table = _taken(tables, data, columns)
+    table.relation = relation
+    return table
+
+
+def bind_folder(tables: Tables, folder: str, columns: Sequence[Stored]) -> Table:
+    """A staged differential: few rows, taken into memory."""
+    if is_local(folder):
+        files = sorted(str(file) for file in Path(folder).rglob("*.parquet"))
+        return tables.make(_typed(_named(tables, tables.connection.read_parquet(files), columns), columns))
+    system, inner = filesystem(folder)
+    files = [f"{inner}/{file.path}" for file in list_files(folder) if file.path.endswith(".parquet")]
+    return _taken(tables, pa.dataset.dataset(files, filesystem=system, format="parquet").to_table(), columns)
+
+
+# ---------------------------------------------------------------- files
+def _actions(table: DeltaTable) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+    return found
+
+
+def _rows(actions: Sequence[dict[str, Any]]) -> int:
+    counts = [one.get("num_records") for one in actions]
+    if any(count is None for count in counts):
+        raise OutOfBounds("the log of a table does not say how many rows it has")
+    return sum(int(count) for count in counts if count is not None)
+
+
+def _local_files(path: str, actions: Sequence[dict[str, Any]]) -> list[str] | None:
+    """The files, if DuckDB can open them by these names."""
+    if not is_local(path) or len(actions) > MANY_FILES:
+        return None
+    files = [join(path, str(one["path"])) for one in actions]
+    return files if all(Path(file).is_file() for file in files) else None
+
+
+def _dataset(table: DeltaTable) -> Dataset:
+    try:
+        return table.to_pyarrow_dataset()
+    except (DeltaError, NotImplementedError, OSError) as error:
+        raise OutOfBounds(f"a table can be read by Spark alone: {error}") from error
+
+
+def _signed(table: DeltaTable, sign: int) -> Dataset:
+    return _dataset(table).filter(_field(SIGN) == sign)
+
+
+def _field(name: str) -> Any:  # noqa: ANN401 - an Arrow expression
+    return pa.compute.field(name)
+
+
+# ---------------------------------------------------------------- binding
+def _bind(
+    tables: Tables, relation: str, files: list[str] | None, data: Dataset, columns: Sequence[Stored], rows: int
+) -> Table:
+    """A view of files; by way of Arrow where DuckDB cannot name them or a file lacks a column."""
+    view = tables.fresh("v")
+    if not rows:
+        return Table(view, 0, relation)
+    query = None
+    if files:
+        try:
+            scan = tables.connection.read_parquet(files, hive_partitioning=False, union_by_name=True)
+            query = _typed(_named(tables, scan, columns), columns)
+        except duckdb.Error:  # a column that no file has yet
+            query = None
+    if query is None:
+        name = tables.fresh("d")
+        tables.connection.register(name, data)
+        query = _typed(_named(tables, tables.connection.table(name), columns), columns)
+    tables.run(Sql(f"CREATE TEMP VIEW {view} AS {query.text}"))
+    return Table(view, rows, relation, outside=True)
+
+
+def _taken(tables: Tables, data: pa.Table, columns: Sequence[Stored]) -> Table:
+    name = tables.fresh("d")
+    tables.connection.register(name, data)
+    try:
+        return tables.make(_typed(_named(tables, tables.connection.table(name), columns), columns))
+    finally:
+        tables.connection.unregister(name)
+
+
+def _named(tables: Tables, rows: duckdb.DuckDBPyRelation, columns: Sequence[Stored]) -> str:
+    """A view of `rows` under our own names."""
+    name = tables.fresh("n")
+    picked = [duckdb.ColumnExpression(column.name).alias(column.label) for column in columns]
+    rows.project(*picked).create_view(name)
+    return name
+
+
+def _typed(view: str, columns: Sequence[Stored]) -> Sql:
+    """The columns in their types: zero has no sign, timestamps have no zone, narrow types are widened."""
+    texts = []
+    for column in columns:
+        value = f"CAST({column.label} AS {duck_type(column.kind)})"
+        if column.kind.is_fractional:
+            value = f"CASE WHEN {value} = 0 THEN CAST(0 AS {duck_type(column.kind)}) ELSE {value} END"
+        texts.append(f"{widening(value, column.kind, column.read_as)} AS {column.label}")
+    return Sql(f"SELECT {', '.join(texts)} FROM {view}")

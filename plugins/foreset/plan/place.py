@@ -1,0 +1,35 @@
+"""Where a stratum runs: in process when what it must touch is small, in Spark otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from foreset.plan.choose import Size
+
+IN_PROCESS, SPARK = "in process", "spark"
+FEW_CHANGES = 200_000  # rows that came or went below a stratum that is maintained
+FEW_ROWS = 1_000_000  # rows below a stratum that is built
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`engine` and why."""
+
+    engine: str
+    reason: str
+
+
+def place(strategy: str, sizes: Mapping[str, Size], forced: str = "auto") -> Place:
+    """Where to begin; a stratum that grows beyond its bounds is moved to Spark while it runs."""
+    if forced != "auto":
+        return Place(IN_PROCESS if forced == "inproc" else SPARK, f"FORESET_ENGINE={forced}")
+    changed = sum(size.changed for size in sizes.values())
+    if strategy != "recompute":
+        what, limit = "changed rows", FEW_CHANGES
+    else:
+        what, limit = "rows to build from", FEW_ROWS
+        changed += sum(size.rows for size in sizes.values())
+    if changed > limit:
+        return Place(SPARK, f"{changed:,} {what}, more than {limit:,}")
+    return Place(IN_PROCESS, f"{changed:,} {what}")

@@ -1,0 +1,240 @@
+"""A stratum in this process: inputs by way of delta-rs, steps in DuckDB, results staged as Spark does it.
+
+Nothing is staged before all phases are through, so Spark can take over at any moment.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from foreset.errors import UsageError
+from foreset.inproc import delta as inputs
+from foreset.inproc.budget import OutOfBounds
+from foreset.inproc.counters import CounterTables
+from foreset.inproc.delta import Stored
+from foreset.inproc.run import InProcess
+from foreset.inproc.tables import Part, Sql, Table, Tables, connect
+from foreset.inproc.types import column_names
+from foreset.ir.program import Column
+from foreset.ir.steps import Procedure, Ref
+from foreset.ir.strata import Stratum
+from foreset.ir.types import BIGINT, parse_type
+from foreset.ir.versions import Version
+from foreset.plan.place import SPARK, Place, place
+from foreset.plan.translate import COUNTED, keeps_counters, single_derivation
+from foreset.refresh.capturing import capture_one
+from foreset.refresh.choosing import situation_of
+from foreset.refresh.context import Context
+from foreset.refresh.inputs import pin_of, view_facts
+from foreset.refresh.staging import stage_arrow
+from foreset.store import arrow, manifest
+from foreset.store.capture.pins import RecordedPin
+from foreset.store.capture.stage import folder
+from foreset.store.layout import Layout, is_local, table_path
+
+if TYPE_CHECKING:
+    from foreset.plan.choose import Choice
+
+Facts = Mapping[str, Any]
+VARIABLE = "FORESET_ENGINE"
+ENGINES = ("auto", "spark", "inproc")
+
+
+def placed(context: Context, stratum: Stratum, choice: Choice) -> Place:
+    """Where a stratum begins, from what is known of its inputs."""
+    forced = os.environ.get(VARIABLE, "") or "auto"
+    if forced not in ENGINES:
+        raise UsageError(f"{VARIABLE} is {forced!r}", f"one of {', '.join(ENGINES)}")
+    for name in stratum.reads:
+        if forced == "auto" and name in context.run.sources and capture_one(context, name)["rows"] is None:
+            return Place(SPARK, f"the log of source {name} does not say how many rows it has")
+    return place(choice.strategy, situation_of(context, stratum).sizes, forced)
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What came of it: the facts of the stratum, or why Spark must do it."""
+
+    facts: Facts | None
+    place: Place
+
+
+def attempt(
+    context: Context, stratum: Stratum, choice: Choice, procedure: Procedure, folder: tuple[str, ...]
+) -> Attempt:
+    """Do the whole stratum in process, if it is small enough and stays so."""
+    where = placed(context, stratum, choice)
+    if where.engine == SPARK:
+        return Attempt(None, where)
+    context.listen({"event": "engine", "stratum": stratum.number, "engine": where.engine, "reason": where.reason})
+    try:
+        with _connection(context) as connection:
+            return Attempt(_Run(context, stratum, choice, procedure, connection).facts(folder), where)
+    except (OutOfBounds, duckdb.Error) as error:
+        if os.environ.get(VARIABLE) == "inproc":
+            raise
+        what = str(error) if isinstance(error, OutOfBounds) else f"DuckDB says: {error}"
+        moved = Place(SPARK, f"begun in process with {where.reason}, but {what}")
+        context.listen({"event": "engine", "stratum": stratum.number, "engine": moved.engine, "reason": moved.reason})
+        return Attempt(None, moved)
+
+
+def _connection(context: Context) -> duckdb.DuckDBPyConnection:
+    spill = context.path("spill") if is_local(context.layout.root) else None
+    return connect(spill=spill)
+
+
+class _Run:
+    """One stratum, its inputs and its results."""
+
+    def __init__(
+        self, context: Context, stratum: Stratum, choice: Choice, procedure: Procedure,
+        connection: duckdb.DuckDBPyConnection,
+    ) -> None:  # fmt: skip
+        self.context, self.stratum, self.choice, self.procedure = context, stratum, choice, procedure
+        schemas = {name: tuple(c.type for c in columns) for name, columns in context.program.columns_of().items()}
+        schemas |= {helper.name: tuple(c.type for c in helper.columns) for helper in procedure.helpers}
+        self.tables = Tables(connection, schemas)
+        self.building = choice.strategy == "recompute"
+        self.tallying = choice.strategy in COUNTED or (self.building and keeps_counters(stratum))
+
+    def facts(self, folder: tuple[str, ...]) -> Facts:
+        """Run all phases and stage what comes of them."""
+        for name in self.stratum.reads:
+            if name in self.context.run.sources:
+                self._put_source(name)
+            else:
+                self._put_view(name)
+        for name in self.stratum.names:
+            self._put_old(name)
+        machine = InProcess(self.tables, self.context.program.max_rounds, listen=self._told)
+        if self.choice.strategy in COUNTED:
+            machine.counters = {name: self._counters(name) for name in self.stratum.names}
+        for phase in self.procedure.phases:
+            self._told({"event": "phase", "phase": phase.name})
+            machine.run(phase)
+        views = {name: self._stage_view(name, folder) for name in self.stratum.names}
+        kept = [name for name in self.procedure.counted if keeps_counters(self.stratum)]
+        states = {name: self._stage_counters(machine, name, folder) for name in kept}
+        rows = sum(side["rows"] for view in views.values() for side in view.values())
+        return {"views": views, "rows": rows, "rounds": machine.rounds, "counted": kept, "counters": states,
+                "rows_read": self.tables.rows_read, "forgotten": self.building}  # fmt: skip
+
+    def _told(self, event: dict[str, Any]) -> None:
+        self.context.listen({**event, "stratum": self.stratum.number})
+
+    # ------------------------------------------------------------ inputs
+    def _put_source(self, name: str) -> None:
+        """The new state is the table; the old one is told from it by the differential: `new - plus + minus`."""
+        facts = capture_one(self.context, name)
+        new = self._source(name)
+        self.tables.put(Ref(name, Version.NEW), *new)
+        if self.building:
+            return
+        columns = self.context.source(name).columns
+        sides = [
+            self._staged(folder(facts["staged"], sign) if rows else None, columns)
+            for sign, rows in ((1, facts["inserted"]), (-1, facts["deleted"]))
+        ]
+        (plus, minus) = sides
+        self.tables.put(Ref(name, Version.PLUS), *plus)
+        self.tables.put(Ref(name, Version.MINUS), *minus)
+        came = tuple(part.table for part in plus)
+        self.tables.put(Ref(name, Version.OLD), *(Part(p.table, (*p.less, *came)) for p in new), *minus)
+
+    def _source(self, name: str) -> tuple[Part, ...]:
+        source, pin = self.context.source(name), RecordedPin.from_manifest(self.context.run.sources[name])
+        root = self.context.layout.root
+        kinds = [parse_type(column.type) for column in pin.columns]
+        if None in kinds or len(kinds) != len(source.columns):
+            raise OutOfBounds(f"the columns of source {name} were not recorded")
+        columns = tuple(
+            Stored(at.name, kind, declared.type, label)
+            for at, kind, declared, label in zip(
+                pin.columns, kinds, source.columns, column_names(len(kinds)), strict=True
+            )
+            if kind is not None
+        )
+        if source.view is None:
+            table = inputs.bind_table(self.tables, name, table_path(root, str(source.table)), pin.version, columns)
+        else:
+            group, _, view = source.view.partition(".")
+            row = manifest.at(root, group, pin.version)
+            assert row is not None, f"{source.view} was pinned at seq {pin.version}"
+            there = row.views[view]
+            path = Layout(root, group).resolve(there.path)
+            self.tables.budget.take(there.rows)
+            names = [column.name for column in columns]
+            table = inputs.bind_arrow(self.tables, name, arrow.read(path, there.version, names), columns)
+        table.bag = self.tallying
+        return (Part(table),)
+
+    def _put_view(self, name: str) -> None:
+        facts, columns = view_facts(self.context, name), self.context.view(name).columns
+        self._put_old(name)
+        for version, side in ((Version.PLUS, facts["plus"]), (Version.MINUS, facts["minus"])):
+            self.tables.put(Ref(name, version), *self._staged(side["path"], columns))
+
+    def _put_old(self, name: str) -> None:
+        pin = pin_of(self.context, name)
+        if pin is not None and pin.rows:
+            path, columns = self.context.layout.resolve(pin.path), _as_declared(self.context.view(name).columns)
+            self.tables.put(Ref(name, Version.OLD), *inputs.signed_parts(self.tables, name, path, pin.version, columns))
+
+    def _staged(self, path: str | None, columns: tuple[Column, ...]) -> tuple[Part, ...]:
+        if path is None:
+            return ()
+        return (Part(inputs.bind_folder(self.tables, path, _as_declared(columns))),)
+
+    def _counters(self, view: str) -> CounterTables:
+        """The stored counters; where no row can have two derivations, its presence is its count."""
+        tables, names = self.tables, column_names(len(self.tables.schemas[view]))
+        if single_derivation(self.stratum):
+            old = Ref(view, Version.OLD)
+
+            def present(rows: Table) -> Table:
+                held = tables.held(rows, old)
+                return tables.make(Sql(f"SELECT *, 1 AS base, 0 AS recursive FROM {held.name}"))  # noqa: S608 - our own names
+
+            return CounterTables(tables, view, present)
+        assert self.context.previous is not None
+        pin = self.context.previous.state[view]
+        declared = _as_declared(self.context.view(view).columns)
+        columns = (
+            *declared,
+            Stored("_base", BIGINT, BIGINT, "base"),
+            Stored("_recursive", BIGINT, BIGINT, "recursive"),
+        )
+        entries = inputs.bind_table(tables, view, self.context.layout.resolve(pin.path), pin.version, columns)
+        return CounterTables(
+            tables, view, lambda rows: tables.look(entries, rows, [(name, f"r.{name}", True) for name in names])
+        )
+
+    # ------------------------------------------------------------ results
+    def _stage_view(self, view: str, folder: tuple[str, ...]) -> Facts:
+        columns = self.context.view(view).columns
+        sides = (("plus", Version.PLUS), ("minus", Version.MINUS))
+        return {
+            side: self._stage(self.tables.whole(Ref(view, version)), columns, *folder, view, side)
+            for side, version in sides
+        }
+
+    def _stage_counters(self, machine: InProcess, view: str, folder: tuple[str, ...]) -> Facts:
+        change = machine.counters[view].current() if view in machine.counters else None
+        named = (*self.context.view(view).columns, Column("_base", BIGINT), Column("_recursive", BIGINT))
+        return self._stage(change, named, *folder, view, "counters")
+
+    def _stage(self, table: Table | None, columns: tuple[Column, ...], *where: str) -> Facts:
+        if table is None or not table.rows:
+            return {"path": None, "rows": 0}
+        rows = self.tables.arrow(table)
+        return stage_arrow(self.context, rows, columns, *where)
+
+
+def _as_declared(columns: tuple[Column, ...]) -> tuple[Stored, ...]:
+    return inputs.stored([column.name for column in columns], [column.type for column in columns])
