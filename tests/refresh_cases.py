@@ -35,7 +35,7 @@ from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import load_text
 
 CASES = Path(__file__).parent / "cases" / "refresh"
-STRATEGIES = ("insert", "counting", "dred", "dredc", "recompute", "auto")
+STRATEGIES = ("insert", "counting", "dred", "dredf", "dredc", "recompute", "auto")
 Night = Mapping[str, Delta]
 
 

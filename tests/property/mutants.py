@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from foreset.ir.rules import Atom, Literal, Negation, Rule
 from foreset.ir.steps import (
     AssertCounts,
+    Circles,
     Count,
     Counter,
     Derivation,
@@ -186,6 +187,8 @@ def _name(step: Step, own: frozenset[str]) -> str:
             return "forget"
         case AssertCounts():
             return "assert counts"
+        case Circles():
+            return "circles"
         case Repeat():
             return "repeat"
 

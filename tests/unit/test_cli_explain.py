@@ -31,7 +31,7 @@ def test_a_view_shows_its_stratum_alone() -> None:
 def test_rules_and_steps_are_added_where_asked() -> None:
     shown = explain("reach.closure", "--rules", "--steps")
     assert "    D1    closure_del(X, Y) :- edge_del(X, Y)\n" in shown.out
-    assert "steps of `dred`\n  phase delete\n" in shown.out
+    assert "steps of `dredf`\n  phase delete\n" in shown.out
     assert "steps of `dredc`\n" in explain("reach", "--strategy", "dredc").out
 
 
@@ -56,7 +56,7 @@ def test_json_has_facts_rules_and_steps() -> None:
     assert [each["label"] for each in view["maintenance"]][:3] == ["D1", "N1", "N'1"]
     assert {each["strategy"]: each["admitted"] for each in stratum["strategies"]}["counting"] is False
     assert stratum["auto"][0] == {"night": "first load", "strategy": "recompute", "reason": "first load"}
-    assert stratum["steps"]["strategy"] == "dred"
+    assert stratum["steps"]["strategy"] == "dredf"
     assert stratum["steps"]["lines"][0]["kind"] == "phase"
     assert "steps" not in explain("reach", "--json").data["strata"][0]
 

@@ -82,8 +82,22 @@ class Frames:
 
     def held(self, rows: Piece, ref: Ref) -> DataFrame | None:
         """The rows of `rows` that a version holds, found by one look at each of its pieces; None: none."""
-        hits = [semi(piece.frame, rows.hinted) for part in self._grown_from(ref) for piece in self._kept(part, ref)]
+        width = self._width(ref)
+        parts = [piece for part in self._grown_from(ref) for piece in self._kept(part, ref)]
+        hits = [semi(piece.frame, rows.hinted, width) for piece in parts]
         return reduce(lambda a, b: a.unionAll(b), hits) if hits else None
+
+    def few(self, ref: Ref) -> bool:
+        """True when a version is known to be small enough for a broadcast."""
+        count = self.count(ref)
+        return count is not None and count <= BROADCAST_ROWS
+
+    def less(self, frame: DataFrame, refs: Sequence[Ref]) -> DataFrame:
+        """The rows of `frame` in none of `refs`, which are few."""
+        for ref in refs:
+            if not self.empty(ref):
+                frame = anti(frame, self.read(ref).hinted, self._width(ref))
+        return frame
 
     def without(self, rows: Piece, refs: Sequence[Ref]) -> DataFrame:
         """The rows of `rows` in none of `refs`.
@@ -97,10 +111,18 @@ class Frames:
                 continue
             if rows.small:
                 found = self.held(rows, ref)
-                frame = frame if found is None else anti(frame, F.broadcast(found))
+                frame = frame if found is None else anti(frame, F.broadcast(found), self._width(ref))
             else:
-                frame = anti(frame, self.read(ref).hinted)
+                frame = anti(frame, self.read(ref).hinted, self._width(ref))
         return frame
+
+    def overdeleted(self) -> dict[str, int]:
+        """How many rows a deletion took, and how many of them it had to put back: for those who measure."""
+
+        def rows(version: Version) -> int:
+            return sum(p.rows or 0 for ref, pieces in self._stored.items() if ref.version is version for p in pieces)
+
+        return {"overdeleted": rows(Version.DEL), "rederived": rows(Version.RED)}
 
     def nothing(self, relation: str) -> DataFrame:
         """No rows, with the columns of `relation`."""
@@ -125,17 +147,21 @@ class Frames:
         if shape is None or part.version is not shape.base:
             return pieces
         less = [p for v in shape.less for p in self.pieces(Ref(part.relation, v))]
-        return tuple(Piece(reduce(lambda f, gone: anti(f, gone.hinted), less, p.frame), p.rows) for p in pieces)
+        width = self._width(part)
+        return tuple(Piece(reduce(lambda f, gone: anti(f, gone.hinted, width), less, p.frame), p.rows) for p in pieces)
+
+    def _width(self, ref: Ref) -> int:
+        return len(self.schemas[ref.relation])
 
 
-def anti(left: DataFrame, right: DataFrame) -> DataFrame:
-    """The rows of `left` that are not in `right`; NULL equals NULL."""
-    return left.alias("l").join(right.alias("r"), _same(len(left.columns)), "left_anti")
+def anti(left: DataFrame, right: DataFrame, width: int | None = None) -> DataFrame:
+    """The rows of `left` that are not in `right`; NULL equals NULL. Over Connect, finding out the width is a call."""
+    return left.alias("l").join(right.alias("r"), _same(width or len(left.columns)), "left_anti")
 
 
-def semi(left: DataFrame, right: DataFrame) -> DataFrame:
+def semi(left: DataFrame, right: DataFrame, width: int | None = None) -> DataFrame:
     """The rows of `left` that are in `right`; NULL equals NULL."""
-    return left.alias("l").join(right.alias("r"), _same(len(left.columns)), "left_semi")
+    return left.alias("l").join(right.alias("r"), _same(width or len(left.columns)), "left_semi")
 
 
 def _same(width: int) -> Column:

@@ -1,7 +1,7 @@
 """A reader of steps that runs them in Spark.
 
-Every derivation is one action, which counts its rows on the way; emptiness tests
-and merges cost none.
+Every derivation is one action, which counts its rows on the way (two where what it
+leaves out is large); emptiness tests and merges cost none.
 """
 
 from __future__ import annotations
@@ -12,23 +12,28 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, assert_never
 
 from pyspark.errors import PySparkException
-from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
+from foreset.engine import aggregates
+from foreset.engine.circles import MOST_EDGES, circling
 from foreset.engine.compile import derive
 from foreset.engine.counters import CounterFrames
+from foreset.engine.cutting import cut
 from foreset.engine.failures import explain_failure
 from foreset.engine.frames import Frames, Piece
 from foreset.engine.types import column_names
 from foreset.errors import EvaluationError
 from foreset.ir.rules import Rule
 from foreset.ir.steps import (
+    Aggregate,
     AssertCounts,
+    Circles,
     Count,
     Counter,
     Derivation,
     Derive,
     Forget,
+    Group,
     Merge,
     Phase,
     Pick,
@@ -40,7 +45,6 @@ from foreset.ir.steps import (
 )
 from foreset.ir.versions import Version
 from foreset.reference.interpret import endless
-from foreset.session.connect import make_active
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -63,8 +67,9 @@ class Engine:
         """Run one phase; its results are in the frames."""
         for step in phase.steps:
             self._step(step)
+        self.listen({"event": "work", "phase": phase.name, **self.frames.overdeleted()})
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: Step) -> None:  # noqa: C901, PLR0912 - one branch per step
         match step:
             case Derive(parts=parts):
                 found = [(part.target, self._derived(part)) for part in parts]
@@ -82,6 +87,12 @@ class Engine:
                 self.counters[relation] = CounterFrames(len(self.frames.schemas[relation]))
             case AssertCounts(relation=relation):
                 self._assert_counts(relation)
+            case Group():
+                aggregates.group(step, self.frames)
+            case Aggregate():
+                aggregates.aggregate(step, self.frames)
+            case Circles(target=target, source=source):
+                self._circles(target, source)
             case Repeat(body=body, until_empty=until_empty):
                 self._repeat(body, until_empty)
             case _:
@@ -96,10 +107,14 @@ class Engine:
         found = [frame for rule in part.rules if (frame := derive(rule, self.frames, within)) is not None]
         if not found:
             return self._nothing(part.target)
-        candidates = self._cut(union(found).distinct(), part.rules)
-        if candidates.rows == 0 or all(self.frames.empty(ref) for ref in part.without):
-            return candidates
-        return self._cut(self.frames.without(candidates, part.without), part.rules)
+        return self._cut_without(union(found).distinct(), part.without, part.rules)
+
+    def _cut_without(self, frame: DataFrame, refs: Sequence[Ref], rules: tuple[Rule, ...] = ()) -> Piece:
+        """`frame - refs`: in one action where `refs` are few rows, else its own rows first, to look for those alone."""
+        if all(self.frames.few(ref) for ref in refs):
+            return self._cut(self.frames.less(frame, refs), rules)
+        candidates = self._cut(frame, rules)
+        return self._cut(self.frames.without(candidates, refs)) if candidates.rows else candidates
 
     def _merge(self, target: Ref, source: Ref) -> None:
         pieces = (*self.frames.pieces(target), *self.frames.pieces(source))
@@ -144,10 +159,8 @@ class Engine:
         if rows.rows == 0:
             self.frames.put(step.target)
             return
-        standing = self._cut(self._counters(step.source.relation).standing(rows, step.standing))
-        if standing.rows and not all(self.frames.empty(ref) for ref in step.without):
-            standing = self._cut(self.frames.without(standing, step.without))
-        self.frames.put(step.target, standing)
+        standing = self._counters(step.source.relation).standing(rows, step.standing)
+        self.frames.put(step.target, self._cut_without(standing, step.without))
 
     def _assert_counts(self, relation: str) -> None:
         wrong = self._counters(relation).below_zero()
@@ -157,6 +170,17 @@ class Engine:
                 f"view {relation}: the stored number of derivations of {tuple(row[0])[:-2]} is wrong",
                 "the state does not belong to these rows: refresh with `--mode recompute`",
             )
+
+    def _circles(self, target: Ref, source: Ref) -> None:
+        """Few edges are looked at here; of many, every node counts as on a circle, which is exact too."""
+        edges = self.frames.read(source)
+        nodes = edges.frame.select(*column_names(len(self.frames.schemas[target.relation])))
+        if edges.rows == 0:
+            self.frames.put(target)
+        elif edges.rows is not None and edges.rows <= MOST_EDGES:
+            self.frames.put(target, circling(edges.frame, nodes, self.frames.schemas[target.relation]))
+        else:
+            self.frames.put(target, self._cut(nodes.distinct()))
 
     def _repeat(self, body: tuple[Step, ...], until_empty: tuple[Ref, ...]) -> None:
         rounds = 0
@@ -178,22 +202,6 @@ class Engine:
             return cut(frame)
         except PySparkException as error:
             raise explain_failure(error, rules, self.frames) from error
-
-
-def cut(frame: DataFrame) -> Piece:
-    """Compute `frame` once, count it, and forget where it came from.
-
-    A classic session counts on the way; Connect drops what was observed during a checkpoint,
-    so there the finished rows are counted, which is cheap.
-    """
-    session = frame.sparkSession
-    if hasattr(session, "_jvm"):
-        observation = Observation()
-        computed = frame.observe(observation, F.count(F.lit(1)).alias("rows")).localCheckpoint(eager=True)
-        return Piece(computed, int(observation.get["rows"]))
-    make_active(session)
-    computed = frame.localCheckpoint(eager=True)
-    return Piece(computed, computed.count())
 
 
 def union(frames: Sequence[DataFrame]) -> DataFrame:

@@ -12,6 +12,7 @@ from foreset.ir.rules import Rule, atoms
 from foreset.ir.steps import (
     Aggregate,
     AssertCounts,
+    Circles,
     Count,
     Derivation,
     Derive,
@@ -91,6 +92,8 @@ class _Reader:
                 return Line("group", f"{_ref(target)} := {_row_of(aggregation)} of {_ref(source)}")
             case Aggregate(relation=relation, aggregation=aggregation):
                 return Line("aggregate", f"fold the change of {aggregation.members} into {relation}", _folding(step))
+            case Circles(target=target, source=source):
+                return Line("circles", f"{_ref(target)} := what lies on a circle of {_ref(source)}")
             case Repeat(body=body, until_empty=until_empty):
                 return Line("repeat", f"repeat until {_all_empty(until_empty)}", tuple(map(self.step, body)))
             case _:
@@ -160,6 +163,7 @@ _STORED = {
     Version.INS_NEXT: "insertions found in this round",
     Version.FULL: "the new state, built from nothing",
     Version.FULL_NEXT: "rows of it found in this round",
+    Version.HELD: "touched rows that another derivation holds",
     Version.TOUCHED: "rows whose number of derivations the last count changed",
 }
 
@@ -190,6 +194,8 @@ def _versions(step: Step) -> Iterator[Version]:  # noqa: C901, PLR0912 - one cas
             yield from (target.version, source.version)
         case Subtract(target=target, source=source, less=without) | Pick(target=target, source=source, without=without):
             yield from (ref.version for ref in (target, source, *without))
+        case Circles(target=target, source=source):
+            yield from (target.version, source.version)
         case Repeat(body=body):
             for inner in body:
                 yield from _versions(inner)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from foreset.ir.rules import Rule, atoms
 from foreset.ir.steps import (
     AssertCounts,
+    Circles,
     Derive,
     Forget,
     Merge,
@@ -59,6 +60,8 @@ def _read(step: Step) -> Iterator[Ref]:
             yield from (source, *less)
         case Pick(source=source, without=without):
             yield from (source, *without)
+        case Circles(source=source):
+            yield source
         case Repeat(until_empty=until_empty):
             yield from until_empty
         case Forget() | AssertCounts():
@@ -71,7 +74,7 @@ def _written(step: Step) -> Iterator[Ref]:
             yield from (part.target for part in parts)
         case Tally(parts=counts):
             yield from (Ref(count.relation, Version.TOUCHED) for count in counts)
-        case Merge(target=target) | Subtract(target=target) | Pick(target=target):
+        case Merge(target=target) | Subtract(target=target) | Pick(target=target) | Circles(target=target):
             yield target
         case Repeat(body=body):
             yield from (ref for inner in body for ref in _written(inner))

@@ -149,6 +149,17 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True)
+class Circles:
+    """`target := nodes of source that lie on a circle`: a row of source is an edge, half its columns are one node.
+
+    A reader may put more nodes there: whoever writes steps stays exact if it does.
+    """
+
+    target: Ref
+    source: Ref
+
+
+@dataclass(frozen=True, slots=True)
 class Repeat:
     """Run `body` until no ref in `until_empty` holds a row; test before each round.
 
@@ -159,7 +170,7 @@ class Repeat:
     until_empty: tuple[Ref, ...]
 
 
-Step = Derive | Merge | Subtract | Tally | Pick | Forget | AssertCounts | Group | Aggregate | Repeat
+Step = Derive | Merge | Subtract | Tally | Pick | Forget | AssertCounts | Group | Aggregate | Circles | Repeat
 
 
 @dataclass(frozen=True, slots=True)

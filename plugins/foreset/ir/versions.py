@@ -27,7 +27,8 @@ class Version(StrEnum):
     INS_NEXT = "ins_next"
     FULL = "full"  # a state built from nothing
     FULL_NEXT = "full_next"
-    TOUCHED = "touched"  # rows whose number of derivations the last tally changed
+    HELD = "held"  # touched rows that stay, because another derivation stands and no circle is near
+    TOUCHED = "touched"  # rows of which the last step changed a derivation
     # virtual
     NEW = "new"
     KEPT = "kept"

@@ -58,6 +58,12 @@ def rederivation(rule: Rule, own: Set[str], own_version: Version) -> Rule:
     return _headed(rule, Version.RED, body)
 
 
+def support(rule: Rule, own: Set[str]) -> Rule:
+    """Return the rule over what is left and what holds both before and after: derivations that D knows how to end."""
+    body = _body(rule, own, None, None, own_at=lambda _: Version.LEFT, lower_at=lambda _: Version.KEPT)
+    return _headed(rule, Version.HELD, body)
+
+
 def rederivation_rounds(rule: Rule, own: Set[str]) -> Iterator[Rule]:
     """Yield R once more for each own literal, reading there only what the last round took back."""
     for i, atom in _own(rule, own):

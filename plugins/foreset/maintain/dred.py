@@ -19,8 +19,8 @@ from foreset.maintain.insert import insertion_steps
 def dred(stratum: Stratum) -> Procedure:
     """Translate any stratum."""
     flips = Flips()
-    delete = (*_overestimate(stratum, flips), *_rederive(stratum))
-    insert = (*insertion_steps(stratum, flips), *_net(stratum))
+    delete = (*_overestimate(stratum, flips), *rederive(stratum))
+    insert = (*insertion_steps(stratum, flips), *net(stratum))
     return Procedure("dred", stratum.names, (Phase("delete", delete), Phase("insert", insert)), flips.helpers)
 
 
@@ -41,7 +41,8 @@ def _overestimate(stratum: Stratum, flips: Flips) -> tuple[Step, ...]:
     return (*start, Repeat((*merges, Derive(tuple(rounds))), nexts))
 
 
-def _rederive(stratum: Stratum) -> tuple[Step, ...]:
+def rederive(stratum: Stratum) -> tuple[Step, ...]:
+    """Rules R: take back what the new state still derives, round by round."""
     own = frozenset(stratum.names)
     first, later = [], []
     for view in stratum.views:
@@ -57,7 +58,9 @@ def _rederive(stratum: Stratum) -> tuple[Step, ...]:
     return (Derive(tuple(first)), Repeat((*merges, Derive(tuple(later))), nexts))
 
 
-def _net(stratum: Stratum) -> tuple[Step, ...]:
+def net(stratum: Stratum) -> tuple[Step, ...]:
+    """Rules E: without idle insertions and phantom deletions."""
+
     def of(view: str) -> tuple[Step, Step]:
         ins, red = Ref(view, Version.INS), Ref(view, Version.RED)
         plus = Subtract(Ref(view, Version.PLUS), ins, (Ref(view, Version.OLD),))

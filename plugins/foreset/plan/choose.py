@@ -155,6 +155,8 @@ def _incremental(stratum: Stratum, situation: Situation, changed: Mapping[str, S
         if stratum.recursive:
             return Choice("dredc", f"{what}; recursive, and its derivations are counted")
         return Choice("counting", f"{what}; not recursive, and its derivations are counted")
+    if not refusal(stratum, "dredf"):
+        return Choice("dredf", f"{what}; recursive: rows on no circle stay while a derivation holds them")
     kind = "recursive" if stratum.recursive else "not recursive"
     return Choice("dred", f"{what}; {kind}, without stored counters")
 

@@ -10,10 +10,12 @@ from foreset.maintain.aggregate import aggregate, regroup
 from foreset.maintain.counting import counting
 from foreset.maintain.dred import dred
 from foreset.maintain.dredc import dredc
+from foreset.maintain.dredf import dredf
 from foreset.maintain.insert import insert
 from foreset.maintain.recompute import recompute
+from foreset.maintain.shield import shield_of
 
-MAINTAINING = ("insert", "counting", "dred", "dredc")
+MAINTAINING = ("insert", "counting", "dred", "dredf", "dredc")
 COUNTED = ("counting", "dredc")  # strategies that need stored counters, and keep them
 
 
@@ -28,6 +30,8 @@ def translate(stratum: Stratum, strategy: str, *, counted: bool = False) -> Proc
             return counting(stratum)
         case "dred":
             return dred(stratum)
+        case "dredf":
+            return dredf(stratum)
         case "dredc":
             return dredc(stratum)
         case "recompute":
@@ -46,6 +50,8 @@ def refusal(stratum: Stratum, strategy: str) -> str:
         return "it holds no groups"
     if strategy == "counting" and stratum.recursive:
         return "a recursive stratum can count unfounded derivations: a row may help to derive itself"
+    if strategy == "dredf" and shield_of(stratum) is None:
+        return "it is for one recursive view with a column that lower atoms bind wherever the recursion moves"
     if strategy == "stdel":
         return "supports are not kept yet: StDel comes with mediated views"
     return ""

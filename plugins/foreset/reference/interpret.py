@@ -15,6 +15,7 @@ from foreset.errors import EvaluationError
 from foreset.ir.steps import (
     Aggregate,
     AssertCounts,
+    Circles,
     Counter,
     Derivation,
     Derive,
@@ -32,6 +33,7 @@ from foreset.ir.steps import (
 )
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
+from foreset.reference.circles import on_circles
 from foreset.reference.folding import fold_all, gather_all
 from foreset.reference.joins import Schemas, heads
 from foreset.reference.rows import Counters, Memory
@@ -69,7 +71,7 @@ class Machine:
             self.work.overdeleted += len(self.memory.rows(Ref(view, Version.DEL)))
             self.work.rederived += len(self.memory.rows(Ref(view, Version.RED)))
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: Step) -> None:  # noqa: C901, PLR0912 - one branch per step
         match step:
             case Derive(parts=parts):
                 found = [(part.target, self._derived(part)) for part in parts]
@@ -93,6 +95,8 @@ class Machine:
                 self.memory.put(target, [(*group, *row) for group, row in gathered.items()])
             case Aggregate():
                 self._aggregate(step)
+            case Circles(target=target, source=source):
+                self.memory.put(target, on_circles(self.memory.rows(source)))
             case Repeat(body=body, until_empty=until_empty):
                 self._repeat(body, until_empty)
             case _:

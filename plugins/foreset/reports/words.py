@@ -13,6 +13,7 @@ STRATEGIES = {
     "insert": "only new rows had arrived: added what follows from them",
     "counting": "each row keeps count of its derivations: it went when the count reached zero",
     "dred": "took away what had lost a ground, brought back what has another, added what is new",
+    "dredf": "took away what had lost its last ground, circles apart, and added what is new",
     "dredc": "as dred, with counts that spare the search for other grounds",
     "stdel": "took away the rows whose recorded derivations were gone, added what is new",
     "recompute": "computed anew from end to end, and compared with what was there",
