@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from foreset.diagnostics import Diagnostic
+    from foreset.refresh.forecast import Forecast
     from foreset.refresh.whole import RefreshResult
     from foreset.spec.load import Loaded
     from foreset.store.layout import Layout
@@ -99,6 +100,14 @@ class Warehouse:
                 sound += [prepared.program] if prepared.program else []
         names = {one.program.group if one.program else Path(one.file).stem for one in loaded}
         return [*found, *check_groups(sound, names)]
+
+    def forecast(self, group: str) -> Forecast:
+        """What the next refresh of `group` would rebuild, add or remove for its definitions, and at what cost."""
+        from foreset.refresh.context import read_spec
+        from foreset.refresh.forecast import forecast
+
+        program, layering = read_spec(*self.spec(group))
+        return forecast(self.layout(group), program, layering)
 
     def groups(self) -> list[str]:
         """The groups that have a spec."""

@@ -1,4 +1,6 @@
-"""A refresh in a process of its own that kills itself at a named point; run by test_crashes.py.
+"""A refresh in a process of its own that kills itself at a named point, or stops itself until it is woken.
+
+Run by test_crashes.py and test_fencing.py:
 
     python -m tests.spark.crasher WAREHOUSE SPECS GROUP REFRESH_ID POINT SPARK
 
@@ -28,20 +30,29 @@ POINTS = {
     "C12 manifest durable, answer lost": ("foreset.store.manifest:commit", "after"),
     "C14 committed, not published": ("foreset.refresh.whole:publish", "before"),
 }
+PAUSES = {
+    "asleep, captured": ("foreset.refresh.whole:maintain", "before"),
+    "asleep, all staged": ("foreset.refresh.whole:verify", "before"),
+    "asleep, verified": ("foreset.refresh.whole:commit", "before"),
+    "asleep, views written": ("foreset.store.manifest:commit", "before"),
+}
 
 
 def plant(point: str) -> None:
-    """Make the process die at `point`, as if the power went: no handler, no cleaning up."""
-    target, when = POINTS[point]
+    """Make the process die at `point`, as if the power went: no handler, no cleaning up; or sleep there, once."""
+    target, when = POINTS.get(point) or PAUSES[point]
+    sent = signal.SIGKILL if point in POINTS else signal.SIGSTOP
     module_name, _, name = target.partition(":")
     module = importlib.import_module(module_name)
     honest: Callable[..., Any] = getattr(module, name)
 
     def deadly(*args: Any, **kwargs: Any) -> Any:
+        setattr(module, name, honest)
         if when == "before":
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), sent)
+            return honest(*args, **kwargs)
         result = honest(*args, **kwargs)
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), sent)
         return result
 
     setattr(module, name, deadly)
@@ -54,7 +65,11 @@ def main() -> int:
 
     if point:
         plant(point)
-    result = foreset.open(warehouse, specs, spark).refresh(group, "incremental", 60, refresh_id=refresh_id)
+    try:
+        result = foreset.open(warehouse, specs, spark).refresh(group, "incremental", 60, refresh_id=refresh_id)
+    except foreset.ForesetError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
     print(result.seq)
     return 0
 

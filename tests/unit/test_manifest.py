@@ -76,6 +76,18 @@ def test_the_same_refresh_committed_before_answers_its_old_seq(layout: Layout) -
     assert manifest.commit(layout, row_of(run)) == Committed(1)
 
 
+def test_a_run_that_could_not_be_opened_keeps_nobody_waiting(layout: Layout) -> None:
+    """A source that cannot be read, say: another refresh may begin at once, and so may the same one."""
+
+    def unreadable(_: ManifestRow | None) -> epochs.Vector:
+        raise ValueError("no such table")
+
+    for refresh in ("r1", "r2", "r1"):
+        with pytest.raises(ValueError, match="no such table"):
+            epochs.open_run(layout, refresh, unreadable)
+    assert opened(layout, "r3").epoch == 4
+
+
 def test_a_later_epoch_fences_loudly_even_before_it_commits(layout: Layout) -> None:
     zombie = opened(layout, "r1")
     successor = opened(layout, "r2", "b1", force=True)

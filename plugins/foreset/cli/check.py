@@ -12,6 +12,7 @@ from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 
 if TYPE_CHECKING:
     from foreset.cli.groups import Group
+    from foreset.refresh.forecast import Forecast
 
 
 class Format(StrEnum):
@@ -27,15 +28,19 @@ Targets = Annotated[
     typer.Argument(metavar="FILE|GROUP", help="Spec files or groups; all without one.", show_default=False),
 ]
 Written = Annotated[Format, typer.Option("--format", help="For people, for programs, or as annotations of GitHub.")]
+Against = Annotated[
+    bool, typer.Option("--against-warehouse", help="Say too what the next refresh would rebuild, and what that costs.")
+]
 
 
 def check(
     targets: Targets = None,
     *,
     format: Written = Format.TEXT,  # noqa: A002 - the name of the option
+    against_warehouse: Against = False,
     json: AsJson = False,
     specs: Specs = SPECS,
-    warehouse: Warehouse = WAREHOUSE,  # noqa: ARG001 - accepted everywhere; this command reads no table
+    warehouse: Warehouse = WAREHOUSE,
 ) -> None:
     """Check specs: every fault, with its place and a hint.
 
@@ -43,19 +48,55 @@ def check(
     """
     from foreset.cli.exits import Exit
     from foreset.cli.groups import groups
-    from foreset.cli.output import say
-    from foreset.render import render_github, render_json
+    from foreset.cli.output import say, say_json
+    from foreset.render import as_mapping, render_github, render_json
 
     found = groups(specs, targets or ())
     faults = [fault for group in found for fault in group.diagnostics]
-    if json or format is Format.JSON:
+    ahead = _ahead(found, warehouse) if against_warehouse else []
+    if against_warehouse and (json or format is Format.JSON):
+        told = [forecast.as_dict() for forecast in ahead]
+        say_json({"diagnostics": [as_mapping(fault) for fault in faults], "warehouse": told})
+    elif json or format is Format.JSON:
         say(render_json(faults))
     elif format is Format.GITHUB:
         say(render_github(faults))
     else:
-        say(_text(found))
+        say("\n".join([_text(found), *(line for forecast in ahead for line in forecast_lines(forecast))]))
     if any(group.errors for group in found):
         raise typer.Exit(Exit.BAD_SPEC)
+
+
+def _ahead(found: Sequence[Group], warehouse: str) -> list[Forecast]:
+    """What would be rebuilt in each group that can run."""
+    from foreset.refresh.forecast import forecast
+    from foreset.session.locations import absolute_warehouse
+    from foreset.store.layout import Layout
+
+    root = absolute_warehouse(warehouse)
+    return [
+        forecast(Layout(root, group.name), group.program, group.layering)
+        for group in found
+        if group.program and group.layering and not group.errors
+    ]
+
+
+def forecast_lines(found: Forecast) -> list[str]:
+    """A forecast for people: a line for each view, what is read to build, and the sum."""
+    width = max((len(one.view) for one in found.views), default=0)
+    since = "never refreshed" if found.seq is None else f"against seq {found.seq}"
+    lines = [f"{found.group}: {since}"]
+    lines += [f"  {one.view:<{width}}  {one.action:<7}  {one.reason} ({one.rows:,} rows now)" for one in found.views]
+    for one in found.building:
+        read = ", ".join(f"{name} {'?' if rows is None else f'{rows:,}'}" for name, rows in one.reads.items())
+        lines.append(f"  to build {', '.join(one.views)}: rows of {read}; {_time(one.seconds)} ({one.basis})")
+    if found.building:
+        return [*lines, f"  in all: {found.rows:,} rows to read, {_time(found.seconds)}"]
+    return [*lines, "  nothing is rebuilt"]
+
+
+def _time(seconds: float | None) -> str:
+    return "time not known" if seconds is None else f"about {seconds:,.1f} s"
 
 
 def _text(found: Sequence[Group]) -> str:

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import pyarrow as pa
-from deltalake.exceptions import DeltaError
-
 from foreset.refresh.context import Context, Stopwatch
-from foreset.store import delta, manifest
+from foreset.refresh.sizes import rows_of
 from foreset.store.capture import Captured, Counts, RecordedPin, Unchanged, capture, staged
 from foreset.store.capture.stage import Differential
-from foreset.store.layout import table_path
 
 Facts = Mapping[str, Any]
 
@@ -48,7 +44,7 @@ def _facts(context: Context, captured: Captured) -> Facts:
         "reason": captured.reason,
         "inserted": captured.counts.inserted,
         "deleted": captured.counts.deleted,
-        "rows": rows_of(context, captured.source, captured.pin.version),
+        "rows": rows_of(context.layout.root, context.source(captured.source), captured.pin.version),
         "taken_whole": captured.differential is None,
         "moved": not isinstance(captured.way, Unchanged),
         "degraded": captured.degraded,
@@ -71,25 +67,3 @@ def nothing_moved(context: Context) -> bool:
     moved = any(facts["moved"] or facts["taken_whole"] for facts in capture_all(context).values())
     gone = context.previous is not None and set(context.previous.views) != {v.name for v in context.program.views}
     return not moved and not context.plan.rebuild and not gone and context.previous is not None
-
-
-def rows_of(context: Context, name: str, version: int) -> int | None:
-    """How many rows a source has, from its log; None where the log does not say."""
-    source = context.source(name)
-    if source.view is not None:
-        group, _, view = source.view.partition(".")
-        row = manifest.at(context.layout.root, group, version)
-        return row.views[view].rows if row else None
-    return _rows_in_log(table_path(context.layout.root, str(source.table)), version)
-
-
-def _rows_in_log(path: str, version: int) -> int | None:
-    try:
-        table = delta.open_table(path, version)
-        actions = pa.table(table.get_add_actions(flatten=True)) if table else None
-    except (DeltaError, OSError):  # a table that only Spark reads: sizes are a help, not a need
-        return None
-    if actions is None or "num_records" not in actions.column_names:
-        return None
-    counts = actions.column("num_records").to_pylist()
-    return None if None in counts else sum(counts)

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from foreset.errors import ForesetError
 from foreset.refresh.context import Context
+from foreset.refresh.faults import explained
 
 
 @contextmanager
 def failures_told(context: Context, phase: str = "") -> Iterator[None]:
-    """Note what leaves here as an exception, with its phase (default: the first that has no mark)."""
+    """Note what leaves here as an exception, with its phase (default: the first that has no mark).
+
+    Faults of the machine leave in plain words.
+    """
     try:
         yield
     except BaseException as error:
-        context.listen({"event": "failed", "phase": phase or unfinished(context), **described(error)})
-        raise
+        at = phase or unfinished(context)
+        told = explained(error, f"{at} of group {context.layout.group}")
+        with suppress(OSError):  # a disk that is full must not hide what it has done
+            context.listen({"event": "failed", "phase": at, **described(told)})
+        if told is error:
+            raise
+        raise told from error
 
 
 def described(error: BaseException) -> dict[str, str]:

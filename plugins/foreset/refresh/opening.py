@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from foreset.diagnostics import Report
@@ -11,6 +12,7 @@ from foreset.ir.program import Program
 from foreset.ir.strata import Layering
 from foreset.plan.fingerprint import fingerprints
 from foreset.plan.frozen import RefreshPlan, Request
+from foreset.plan.rebuild import rebuilt
 from foreset.refresh.context import Context, Listener, read_spec, understood
 from foreset.spec.suites import suite_files
 from foreset.store import events, files
@@ -46,7 +48,8 @@ def open_refresh(
         return run
     previous = newest(layout.root, layout.group)
     marks = fingerprints(program, layering)
-    rebuild = _rebuilt(program, marks, previous)
+    before = {name: previous.fingerprints.get(name, "") for name in previous.views} if previous else None
+    rebuild = rebuilt(layering, marks, before)
     plan = RefreshPlan(layout.group, file, text, request.mode, request.verify, request.note, marks, rebuild, suites)
     files.write_once(join(run.directory, PLAN), plan.to_json())
     return resume(spark, run, listen)
@@ -63,10 +66,13 @@ def resume(spark: SparkSession, run: Run, listen: Listener = lambda _: None) -> 
     previous = past[-1] if past else None  # not the newest: a retry may find its own commit there
     costs = [row.extra.get("strata", []) for row in past]
 
+    one_at_a_time = Lock()
+
     def told(event: dict[str, Any]) -> None:
-        """Every event is kept in the run directory, whoever else listens."""
-        events.emit(run.directory, event["event"], **{key: value for key, value in event.items() if key != "event"})
-        listen(event)
+        """Every event is kept in the run directory, whoever else listens; strata may speak at the same time."""
+        with one_at_a_time:
+            events.emit(run.directory, event["event"], **{key: value for key, value in event.items() if key != "event"})
+            listen(event)
 
     return Context(spark, run, plan, program, layering, previous, told, costs)
 
@@ -93,16 +99,3 @@ def _pin(
     before = last.sources.get(name) if last else None
     pin: RecordedPin = current_pin(spark, source, layout.root, used_by)
     return pin.to_manifest(source.table or source.view or name, before.to_version if before else None)
-
-
-def _rebuilt(program: Program, marks: Mapping[str, str], previous: ManifestRow | None) -> dict[str, str]:
-    """The views without an old state to start from, each with the reason."""
-    if previous is None:
-        return {view.name: "first load" for view in program.views}
-    reasons = {}
-    for view in program.views:
-        if view.name not in previous.views:
-            reasons[view.name] = "first load: the view is new"
-        elif previous.fingerprints.get(view.name) != marks[view.name]:
-            reasons[view.name] = "its definition, or that of a view it reads, has changed"
-    return reasons

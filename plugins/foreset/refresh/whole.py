@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,13 @@ from foreset.refresh.checking import verify
 from foreset.refresh.committing import commit
 from foreset.refresh.context import Context, Listener, Stopwatch
 from foreset.refresh.failing import failures_told
+from foreset.refresh.faults import plain_words
 from foreset.refresh.maintaining import maintain
 from foreset.refresh.opening import open_refresh
 from foreset.refresh.publishing import publish
 from foreset.refresh.quality import quality
+from foreset.refresh.scheduling import run_strata, width
+from foreset.session.connect import make_active
 from foreset.store.epochs import close_run
 from foreset.store.layout import Layout
 from foreset.store.manifest import AlreadyCommitted, at
@@ -71,7 +75,8 @@ def refresh(
     """Run one refresh; with a `refresh_id` of an earlier attempt it goes on where that one stopped."""
     watch = Stopwatch()
     named = request if request.refresh_id else replace(request, refresh_id=new_refresh_id())
-    opened = open_refresh(spark, layout, spec, named, listen)
+    with plain_words(f"the opening of a refresh of group {layout.group}"):
+        opened = open_refresh(spark, layout, spec, named, listen)
     if isinstance(opened, AlreadyCommitted):
         row = at(layout.root, layout.group, opened.seq)
         assert row is not None
@@ -80,7 +85,8 @@ def refresh(
         with failures_told(opened):
             return _through(opened, watch, dry_run=request.dry_run)
     except BaseException:
-        close_run(opened.run, "failed")
+        with suppress(OSError):  # a disk that is full must not hide what it has done
+            close_run(opened.run, "failed")
         raise
 
 
@@ -88,8 +94,7 @@ def _through(context: Context, watch: Stopwatch, *, dry_run: bool) -> RefreshRes
     if nothing_moved(context):
         close_run(context.run, "unchanged")
         return _result(context, context.run.prev_seq, "unchanged", watch)
-    for stratum in context.layering.strata:
-        maintain(context, stratum.number)
+    run_strata(context.layering, lambda number: _maintain(context, number), width(), context.spark.interruptAll)
     verify(context)
     quality(context)
     if dry_run:
@@ -98,6 +103,11 @@ def _through(context: Context, watch: Stopwatch, *, dry_run: bool) -> RefreshRes
     outcome = commit(context)
     publish(context)
     return _result(context, outcome.seq, "committed", watch)
+
+
+def _maintain(context: Context, number: int) -> None:
+    make_active(context.spark)  # pyspark knows the active session by thread
+    maintain(context, number)
 
 
 def _result(context: Context, seq: int, status: str, watch: Stopwatch) -> RefreshResult:

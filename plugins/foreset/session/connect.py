@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import re
 from collections.abc import Mapping
@@ -69,13 +70,11 @@ def connect_remote(url: str, session_conf: Mapping[str, str], patience_s: float)
 def _session(builder: Any, name: str, session_conf: Mapping[str, str], patience_s: float) -> SparkSession:  # noqa: ANN401
     import grpc
     from pyspark.errors import PySparkException
-    from pyspark.sql.connect.client.retries import DefaultPolicy
     from pyspark.sql.connect.session import SparkSession
 
     _await_ready(builder, name, patience_s)
     session = SparkSession(connection=builder)
-    # pyspark tries for ten minutes; a server that has crashed does not come back at its port.
-    session.client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=2000)])
+    be_brief(session)
     try:
         for key, value in session_conf.items():
             session.conf.set(key, value)
@@ -86,6 +85,19 @@ def _session(builder: Any, name: str, session_conf: Mapping[str, str], patience_
         said = details.group(1) if details else str(fault).strip().partition("\n")[0]
         raise EnvironmentFault(f"{name} refuses this session: {said}", "check its token, version and jars") from fault
     return session  # type: ignore[return-value] # the Connect class stands in for the classic one
+
+
+def be_brief(session: Any) -> None:  # noqa: ANN401 - the Connect class
+    """Let a client find out soon that its server is gone: pyspark would try for ten minutes, even as the process ends.
+
+    A server that has crashed does not come back at its port.
+    """
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    client = session.client
+    client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=2000)])
+    if hasattr(client, "_cleanup_ml_cache"):  # a request at exit, for models that we do not have
+        atexit.unregister(client._cleanup_ml_cache)  # noqa: SLF001 - pyspark has no public way
 
 
 def _await_ready(builder: Any, name: str, patience_s: float) -> None:  # noqa: ANN401

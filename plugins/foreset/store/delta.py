@@ -11,10 +11,11 @@ import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foreset.store.files import read_commit, sync_file
-from foreset.store.layout import join, normal_root
+from foreset.store.layout import is_local, join, normal_root
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,6 +32,7 @@ KEEP_ALL = {
     "delta.enableChangeDataFeed": "false",
     "delta.enableDeletionVectors": "false",
 }
+SINCE_CHECKPOINT = 20  # entries that a reader of a manifest may need: those before are in a checkpoint
 SIGN, SEQ = "_sign", "_seq"  # hidden columns of a view: +1 came, -1 went, and in which refresh
 MARK = "userMetadata"  # Spark writes its commit note under this name; our deltalake commits do the same
 
@@ -91,6 +93,21 @@ def open_table(path: str, version: int | None = None) -> DeltaTable | None:
         return DeltaTable(path, version=version)
     except TableNotFoundError:
         return None
+
+
+def empty_entry(path: str, version: int) -> str:
+    """The name of a log entry without content among the newest; empty if there is none.
+
+    A power cut or a full disk can leave one, and delta-rs takes it for a commit that changed nothing
+    (seen with 1.6.6). Stores other than a local disk publish objects whole.
+    """
+    if not is_local(path):
+        return ""
+    for number in range(max(0, version - SINCE_CHECKPOINT), version + 1):
+        entry = Path(path) / "_delta_log" / f"{number:020d}.json"
+        if entry.exists() and entry.stat().st_size == 0:
+            return entry.name
+    return ""
 
 
 def create_table(

@@ -9,6 +9,7 @@ committed in between, that record is void and the same refresh starts over in a 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import time
@@ -74,12 +75,17 @@ def open_run(
     epoch = allocate(layout, mark, patience=patience, force=force)
     if isinstance(epoch, AlreadyCommitted):
         return epoch
-    run_id, record = _recorded(layout, refresh_id, vector)
-    manifest.check_fence(layout, epoch, refresh_id)
-    run = Run(layout, run_id, refresh_id, attempt, epoch, record.prev_seq, record.sources)
-    files.write_once(_epoch_file(layout, epoch), json.dumps({"run_id": run_id, "attempt_id": attempt}))
-    heartbeat(run)
-    events.emit(run.directory, "opened", epoch=epoch, attempt=attempt)
+    try:
+        run_id, record = _recorded(layout, refresh_id, vector)
+        manifest.check_fence(layout, epoch, refresh_id)
+        run = Run(layout, run_id, refresh_id, attempt, epoch, record.prev_seq, record.sources)
+        files.write_once(_epoch_file(layout, epoch), json.dumps({"run_id": run_id, "attempt_id": attempt}))
+        heartbeat(run)
+        events.emit(run.directory, "opened", epoch=epoch, attempt=attempt)
+    except BaseException:  # a source that cannot be read must not keep the next refresh waiting
+        with contextlib.suppress(OSError):
+            close_epoch(layout, epoch, "failed")
+        raise
     return run
 
 

@@ -54,7 +54,7 @@ class Snapshot:
 
 def read(layout: Layout, refresh_id: str = "", *, create: bool = False) -> Snapshot | None:
     """Read the manifest once; None when the group has none and `create` is not asked."""
-    table = delta.open_table(layout.manifest)
+    table = _opened(layout)
     if table is None and create:
         table = delta.create_table(
             layout.manifest, rows.COLUMNS, config={"delta.checkpointInterval": "20"}, mark=delta.Mark("create")
@@ -81,20 +81,20 @@ def newest(root: str, group: str) -> ManifestRow | None:
 
 def history(root: str, group: str) -> list[ManifestRow]:
     """All committed refreshes, oldest first."""
-    table = delta.open_table(Layout(root, group).manifest)
+    table = _opened(Layout(root, group))
     return [] if table is None else sorted(_decoded(table, _files(table)), key=lambda row: row.seq)
 
 
 def at(root: str, group: str, seq: int) -> ManifestRow | None:
     """The row of `seq`."""
-    table = delta.open_table(Layout(root, group).manifest)
+    table = _opened(Layout(root, group))
     found = [] if table is None else _select(table, "seq", seq)
     return found[0] if found else None
 
 
 def find_refresh(root: str, group: str, refresh_id: str) -> ManifestRow | None:
     """The row that this refresh committed, if it did."""
-    table = delta.open_table(Layout(root, group).manifest)
+    table = _opened(Layout(root, group))
     return None if table is None else _of_refresh(table, refresh_id)
 
 
@@ -121,7 +121,7 @@ def commit(layout: Layout, row: ManifestRow) -> Committed | AlreadyCommitted:
 
 def check_fence(layout: Layout, epoch: int, refresh_id: str = "") -> None:
     """Raise `Fenced` when a later epoch than ours was opened."""
-    table = delta.open_table(layout.manifest)
+    table = _opened(layout)
     standing = (table.transaction_version(EPOCH) or 0) if table else 0
     if (refused := decide_fence(standing, epoch)) is not None:
         raise fenced(layout, refused, refresh_id)
@@ -134,7 +134,7 @@ def raise_number(snapshot: Snapshot, app: str, value: int, mark: delta.Mark) -> 
 
 def epoch_mark(layout: Layout, epoch: int) -> delta.Mark | None:
     """Who opened `epoch`, from the commit that did."""
-    table = delta.open_table(layout.manifest)
+    table = _opened(layout)
     for entry in delta.commits_before(table) if table else ():
         mark = delta.read_mark(entry)
         if mark is not None and mark.kind == "open" and mark.epoch <= epoch:
@@ -161,6 +161,27 @@ def readings(layout: Layout, refresh_id: str) -> Iterator[Snapshot]:
         if attempt > 1:
             time.sleep(random.uniform(0, 0.02 * min(attempt, 20)))  # noqa: S311 - only spreads rivals
     raise EnvironmentFault(f"the manifest of group {layout.group} was always moved by others, in {TRIES} tries")
+
+
+def _opened(layout: Layout) -> DeltaTable | None:
+    """The manifest, None before the first refresh. A log that is damaged is an error, never an older state."""
+    from deltalake.exceptions import DeltaError
+
+    try:
+        table = delta.open_table(layout.manifest)
+    except (DeltaError, OSError) as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise _damaged(layout, lines[0]) from error
+    if table is not None and (empty := delta.empty_entry(layout.manifest, table.version())):
+        raise _damaged(layout, f"{empty} is empty")
+    return table
+
+
+def _damaged(layout: Layout, why: str) -> EnvironmentFault:
+    return EnvironmentFault(
+        f"the manifest of group {layout.group} cannot be read: {why}",
+        f"put {layout.manifest}/_delta_log back from a copy; the tables of the views are as they were",
+    )
 
 
 def _append(layout: Layout, table: DeltaTable, row: ManifestRow) -> list[Exception]:

@@ -1,0 +1,27 @@
+"""Which views have no old state to start from, and why: by their fingerprints alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from foreset.ir.strata import Layering
+
+FIRST_LOAD = "first load"
+
+
+def rebuilt(layering: Layering, marks: Mapping[str, str], before: Mapping[str, str] | None) -> dict[str, str]:
+    """The reason for each view that must be built anew; `before` has the fingerprints of the views committed last."""
+    if before is None:
+        return {name: FIRST_LOAD for stratum in layering.strata for name in stratum.names}
+    reasons: dict[str, str] = {}
+    changed: set[str] = set()
+    for stratum in layering.strata:
+        for name in stratum.names:
+            if name not in before:
+                reasons[name] = f"{FIRST_LOAD}: the view is new"
+            elif before[name] != marks[name]:
+                below = sorted(changed.intersection(stratum.reads))
+                listed = ", ".join(f"`{other}`" for other in below)
+                reasons[name] = f"it reads {listed}, which changed" if below else "its definition has changed"
+        changed |= {name for name in stratum.names if name in before and name in reasons}
+    return reasons

@@ -1,0 +1,68 @@
+"""Independent strata at the same time: the same refresh, and a clean end when one of them fails."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.spark.test_refresh import PAPER, REACH, World, closed, words
+
+import foreset
+from foreset.refresh import maintaining
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+BROKEN = """\
+  share:
+    columns: {src: string, part: double}
+    rules:
+      - share(X, P) :- edge(X, Y), L = length(X), P = 1 / (L - length(Y))
+"""
+
+
+def test_two_strata_at_work_together(
+    warehouse: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two of three wait for each other in the middle of their work, so neither could be done alone."""
+    world = World(warehouse, tmp_path / "specs", spark)
+    meeting, honest = threading.Barrier(2), maintaining._stage_view
+    seen: list[dict[str, Any]] = []
+
+    def meets(work: Any, view: str) -> Any:
+        if view in ("closure", "dead_end"):
+            meeting.wait(300)
+        return honest(work, view)
+
+    monkeypatch.setattr(maintaining, "_stage_view", meets)
+    wh = world.open()
+    assert wh.refresh("reach", refresh_id="night", listen=seen.append, verify="full").seq == 1
+    assert words(wh.read("reach.closure")) == closed(PAPER.split())
+    assert words(wh.read("reach.dead_end")) == {"g"}
+    lines = Path(f"{warehouse}/_foreset/reach/runs/night/events.jsonl").read_text().splitlines()
+    assert [json.loads(line)["kind"] for line in lines] == [event["event"] for event in seen]
+    for number in (1, 2, 3):
+        mine = [event for event in seen if event.get("stratum") == number]
+        assert mine[0]["event"] == "stratum"
+        assert [event for event in seen if event.get("phase") == f"stratum-{number}"]
+
+
+def test_one_fails_and_the_others_end(warehouse: str, tmp_path: Path, spark: SparkSession) -> None:
+    world = World(warehouse, tmp_path / "specs", spark)
+    wh = world.open()
+    wh.refresh("reach")
+    before = threading.active_count()
+    world.insert("hd")
+    world.spec(REACH + BROKEN)
+    with pytest.raises(foreset.EvaluationError, match="rule share#1 of view share"):
+        wh.refresh("reach", mode="incremental", refresh_id="broken")
+    assert threading.active_count() <= before
+    assert words(wh.read("reach.closure")) == closed(PAPER.split())
+    world.spec(REACH)
+    assert wh.refresh("reach", mode="incremental", verify="full").seq == 2
+    assert words(wh.read("reach.closure")) == closed([*PAPER.split(), "hd"])
