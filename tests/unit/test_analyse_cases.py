@@ -11,6 +11,7 @@ from tests.cases_runner import case_files, case_id, check_file
 from foreset.ir.rules import Rule
 from foreset.ir.text import print_rule
 from foreset.render import render_text
+from foreset.reference.inverses import proven
 from foreset.rewrite.pipeline import Prepared, prepare
 from foreset.spec.load import load_text
 
@@ -18,7 +19,7 @@ from foreset.spec.load import load_text
 def prepared(text: str) -> Prepared:
     loaded = load_text(text)
     assert loaded.program is not None, list(loaded.report)
-    return prepare(loaded.program)
+    return proven(prepare(loaded.program))
 
 
 def run_check(text: str, _arguments: Mapping[str, str]) -> str:

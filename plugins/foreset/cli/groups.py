@@ -12,6 +12,7 @@ from foreset.diagnostics import Diagnostic, Severity
 from foreset.errors import SpecError, UsageError
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering
+from foreset.reference.inverses import proven
 from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import SUFFIXES, Loaded, load_file, load_folder
 
@@ -108,6 +109,6 @@ def _group(loaded: Loaded) -> Group:
     name = loaded.program.group if loaded.program else Path(loaded.file).stem
     if loaded.program is None:
         return Group(name, loaded.file, loaded.source, tuple(loaded.report))
-    prepared = prepare(loaded.program)
+    prepared = proven(prepare(loaded.program))
     found = (*loaded.report, *prepared.report)
     return Group(name, loaded.file, loaded.source, found, prepared.program, prepared.layering)

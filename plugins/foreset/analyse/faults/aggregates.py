@@ -28,7 +28,10 @@ def wrong_parameters(aggregate: Aggregate, span: Span, what: str) -> Diagnostic:
 def wrong_components(name: str, span: Span, wanted: int, given: int) -> Diagnostic:
     """An aggregate of the spec takes tuples of another width."""
     values = "1 value" if wanted == 1 else f"{wanted} values"
-    hint = "say which components of the tuple, counted from 1, after the result"
+    hint = f"gather tuples: `{name}{{{', '.join('XYZUVW'[:wanted])} | ...}}`"
+    if given > wanted:
+        places = ", ".join(map(str, range(1, wanted + 1)))
+        hint = f"say which components, counted from 1: `{name}({places}){{...}}`, or `{name}(S, R, {places})`"
     return Diagnostic("FS114", f"`{name}` takes {values} of each element, and there are {given}", span, hint)
 
 
