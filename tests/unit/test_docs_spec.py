@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from foreset.ir.aggregates import BUILTINS
 from foreset.ir.functions import FUNCTIONS, OPERATORS
 from foreset.ir.program import STRATEGIES
 from foreset.ir.types import TYPE_NAMES
 from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import load_text
-from foreset.spec.model import CHANGE, SOURCE, SPEC, TEST, VIEW
+from foreset.spec.model import AGGREGATE, CHANGE, SOURCE, SPEC, TEST, VIEW
 from foreset.testing.run import run_tests
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "spec.md"
@@ -37,6 +38,7 @@ RECORDS = (
     ("views.NAME.", VIEW),
     ("tests[].", TEST),
     ("tests[].change.NAME.", CHANGE),
+    ("aggregates.NAME.", AGGREGATE),
 )
 
 
@@ -57,7 +59,17 @@ def types() -> str:
     return ", ".join(f"`{name}`" for name in TYPE_NAMES) + "."
 
 
-GENERATED = {"functions": functions, "keys": keys, "types": types}
+def aggregates() -> str:
+    rows = ["| aggregate | | of | kept |", "|---|---|---|---|"]
+    for one in BUILTINS.values():
+        of = {0: "X", 1: "X", 2: "Value, Key"}[one.components]
+        parameter = f"({one.parameter.name})" if one.parameter and one.parameter.default is None else ""
+        optional = f"[({one.parameter.name})]" if one.parameter and one.parameter.default is not None else ""
+        rows.append(f"| `{one.name}{parameter}{optional}{{{of} \\| ...}}` | {one.doc} | {one.takes} | {one.upkeep} |")
+    return "\n".join(rows)
+
+
+GENERATED = {"aggregates": aggregates, "functions": functions, "keys": keys, "types": types}
 MARK = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 
 
