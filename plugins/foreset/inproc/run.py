@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, assert_never
 
 from foreset.errors import EvaluationError
-from foreset.inproc.budget import OutOfBounds
+from foreset.inproc import aggregates
 from foreset.inproc.compile import derive
 from foreset.inproc.counters import CounterTables
 from foreset.inproc.tables import Part, Sql, Table, Tables
 from foreset.inproc.types import column_names
 from foreset.ir.steps import (
+    Aggregate,
     AssertCounts,
     Circles,
     Count,
@@ -20,6 +21,7 @@ from foreset.ir.steps import (
     Derivation,
     Derive,
     Forget,
+    Group,
     Merge,
     Phase,
     Pick,
@@ -53,7 +55,7 @@ class InProcess:
         for step in phase.steps:
             self._step(step)
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: Step) -> None:  # noqa: C901, PLR0912 - one branch per step
         match step:
             case Derive(parts=parts):
                 found = [(part.target, self._derived(part)) for part in parts]
@@ -75,8 +77,12 @@ class InProcess:
                 self._circles(target, source)
             case Repeat(body=body, until_empty=until_empty):
                 self._repeat(body, until_empty)
+            case Group():
+                aggregates.group(step, self.tables)
+            case Aggregate():
+                aggregates.aggregate(step, self.tables)
             case _:
-                raise OutOfBounds("aggregates are kept in Spark")
+                assert_never(step)
         self.tables.sweep(counter.change for counter in self.counters.values() if counter.change is not None)
 
     def _put(self, ref: Ref, table: Table | None) -> None:
@@ -150,7 +156,9 @@ class InProcess:
 
     def _circles(self, target: Ref, source: Ref) -> None:
         kinds = self.tables.schemas[source.relation]
-        nodes = on_circles(self.tables.fetch(self.tables.whole(source), kinds))
+        edges = self.tables.whole(source)
+        self.tables.budget.see(edges.rows)
+        nodes = on_circles(self.tables.fetch(edges, kinds))
         names, types = column_names(len(kinds) // 2), kinds[: len(kinds) // 2]
         self._put(target, self.tables.bring(sorted(nodes, key=repr), types, names) if nodes else None)
 

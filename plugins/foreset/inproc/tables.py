@@ -251,13 +251,10 @@ class Tables:
         same = " AND ".join(f"l.{name} IS NOT DISTINCT FROM o.{name}" for name in names)
         return f" ANTI JOIN {other} o ON {same}"
 
-    def held(self, rows: Table, ref: Ref) -> Table:
-        """The rows of `rows` that a version holds."""
-        names = column_names(len(self.schemas[ref.relation]))
-        found = []
-        for part in self.parts(ref):
-            table = self.look(part.table, rows, [(name, f"r.{name}", True) for name in names])
-            found.append(Part(table, part.less))
+    def held(self, rows: Table, ref: Ref, names: Sequence[str] = ()) -> Table:
+        """The rows of a version that are in `rows`; with `names`, those that equal one of `rows` in these columns."""
+        pairs = [(name, f"r.{name}", True) for name in names or column_names(len(self.schemas[ref.relation]))]
+        found = [Part(self.look(part.table, rows, pairs), part.less) for part in self.parts(ref)]
         return self.make(self.select(found, ref.relation)) if found else self.nothing(ref.relation)
 
     # ------------------------------------------------------------ memory

@@ -14,7 +14,7 @@ from foreset.ir.types import BIGINT
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.inputs import view_facts
 from foreset.refresh.staging import staged_frame
-from foreset.store import counters, manifest, pins, signed
+from foreset.store import arrow, counters, manifest, pins, signed
 from foreset.store.capture import RecordedPin
 from foreset.store.epochs import close_run
 from foreset.store.layout import is_local
@@ -80,7 +80,7 @@ def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts
 
     def append(txn: Txn) -> None:
         if _few(context, plus, minus):
-            signed.append_arrow(path, _arrow(plus), _arrow(minus), seq, txn)
+            signed.append_arrow(path, _arrow(plus, columns), _arrow(minus, columns), seq, txn)
         else:
             came, went = _frame(context, plus, view.columns), _frame(context, minus, view.columns)
             signed.append(path, came, went, seq, txn)
@@ -90,6 +90,10 @@ def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts
 
 def _load(context: Context, view: View, path: str, plus: Facts) -> Callable[[Txn], None]:
     def load(txn: Txn) -> None:
+        if _few(context, plus):
+            declared = {column.name: str(column.type) for column in view.columns}
+            signed.load_arrow(path, _arrow(plus, declared), context.run.seq, txn)
+            return
         rows = _frame(context, plus, view.columns)
         if rows is None:
             schema = row_schema(tuple(c.type for c in view.columns), tuple(c.name for c in view.columns))
@@ -122,7 +126,12 @@ def _write_counters(context: Context, view: str, before: StatePin | None, change
         return before
     path = context.layout.state(view) if before is None else context.layout.resolve(before.path)
 
+    kinds = {column.name: str(column.type) for column in stored}
+
     def load(txn: Txn) -> None:
+        if _few(context, changes):
+            counters.load_arrow(path, _arrow(changes, kinds), seq, txn)
+            return
         rows = _frame(context, changes, stored)
         if rows is None:
             schema = row_schema(tuple(c.type for c in stored), tuple(c.name for c in stored))
@@ -130,6 +139,9 @@ def _write_counters(context: Context, view: str, before: StatePin | None, change
         counters.load(path, rows, names, seq, txn)
 
     def append(txn: Txn) -> None:
+        if _few(context, changes):
+            counters.append_arrow(path, _arrow(changes, kinds), seq, txn)
+            return
         rows = _frame(context, changes, stored)
         assert rows is not None
         counters.append_delta(path, rows, names, seq, txn)
@@ -206,12 +218,16 @@ def _pin(context: Context, written: Written, told: Facts, rows: int, plus: Facts
     )
 
 
-def _few(context: Context, plus: Facts, minus: Facts) -> bool:
-    return plus["rows"] + minus["rows"] <= IN_PROCESS_ROWS and is_local(context.layout.root)
+def _few(context: Context, *sides: Facts) -> bool:
+    return sum(side["rows"] for side in sides) <= IN_PROCESS_ROWS and is_local(context.layout.root)
 
 
-def _arrow(side: Facts) -> pa.Table | None:
-    return arrow_dataset.dataset(side["path"], format="parquet").to_table() if side["path"] else None
+def _arrow(side: Facts, columns: Mapping[str, str]) -> pa.Table:
+    """What was staged, with the declared columns."""
+    schema = arrow.schema_of(columns)
+    if not side["path"]:
+        return schema.empty_table()
+    return arrow_dataset.dataset(side["path"], format="parquet").to_table(schema.names).cast(schema)
 
 
 def _frame(context: Context, side: Facts, columns: tuple[Column, ...]) -> Any:  # noqa: ANN401 - a DataFrame or None

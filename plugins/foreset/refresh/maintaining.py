@@ -12,18 +12,21 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from foreset.engine.cutting import cut
 from foreset.engine.frames import Frames
-from foreset.engine.run import Engine, cut
+from foreset.engine.run import Engine
 from foreset.ir.program import Column
 from foreset.ir.steps import Phase, Procedure, Ref
 from foreset.ir.strata import Stratum
 from foreset.ir.types import BIGINT
 from foreset.ir.versions import Version
 from foreset.plan.choose import Choice
+from foreset.plan.place import IN_PROCESS, SPARK, Place
 from foreset.plan.translate import COUNTED, keeps_counters, translate
 from foreset.refresh import handover
 from foreset.refresh.choosing import chosen
 from foreset.refresh.context import Context, Stopwatch
+from foreset.refresh.inprocess import attempt, placed
 from foreset.refresh.inputs import counters_of, put_input, put_old
 from foreset.refresh.staging import stage
 
@@ -90,6 +93,8 @@ def _delete(context: Context, stratum: Stratum, choice: Choice) -> Facts:
     procedure = _procedure(stratum, choice)
     if len(procedure.phases) < 2:
         return {"rounds": 0, "rows": 0, "note": f"{choice.strategy} has no deletion phase of its own"}
+    if placed(context, stratum, choice).engine == IN_PROCESS:
+        return {"rounds": 0, "rows": 0, "note": "done in process, together with the insertions"}
     work = _opened(context, stratum, choice, procedure)
     work.run(*procedure.phases[:-1])
     saved = handover.save(context, work.engine, procedure, (*work.folder, "delete"))
@@ -99,6 +104,12 @@ def _delete(context: Context, stratum: Stratum, choice: Choice) -> Facts:
 
 def _finish(context: Context, stratum: Stratum, choice: Choice, before: Facts) -> Facts:
     procedure = _procedure(stratum, choice)
+    where = Place(SPARK, "its deletion part ran there")
+    if "saved" not in before:
+        tried = attempt(context, stratum, choice, procedure, _folder(context, stratum))
+        where = tried.place
+        if tried.facts is not None:
+            return {**tried.facts, **_told_of(where)}
     work = _opened(context, stratum, choice, procedure)
     if "saved" in before:
         handover.load(context, work.engine, before["saved"])
@@ -111,7 +122,16 @@ def _finish(context: Context, stratum: Stratum, choice: Choice, before: Facts) -
     rows = sum(side["rows"] for view in views.values() for side in view.values())
     return {"views": views, "rows": rows, "rounds": before["rounds"] + work.engine.rounds, "counted": kept,
             "counters": states, "rows_read": work.engine.frames.rows_read,
-            "forgotten": choice.strategy == "recompute"}  # fmt: skip
+            "forgotten": choice.strategy == "recompute", **_told_of(where)}  # fmt: skip
+
+
+def _told_of(where: Place) -> Facts:
+    return {"engine": where.engine, "engine_reason": where.reason}
+
+
+def _folder(context: Context, stratum: Stratum) -> tuple[str, ...]:
+    """A folder where nobody else writes, not even a task that is taken for dead and wakes again."""
+    return ("strata", str(stratum.number), f"{context.run.attempt_id}-{secrets.token_hex(4)}")
 
 
 def _procedure(stratum: Stratum, choice: Choice) -> Procedure:
@@ -132,9 +152,7 @@ def _opened(context: Context, stratum: Stratum, choice: Choice, procedure: Proce
     engine = Engine(frames, context.program.max_rounds, listen=_with_stratum(context, stratum))
     if choice.strategy in COUNTED:
         engine.counters = {name: counters_of(context, frames, stratum, name) for name in stratum.names}
-    # Nobody else writes here, not even a task that is taken for dead and wakes again.
-    folder = ("strata", str(stratum.number), f"{context.run.attempt_id}-{secrets.token_hex(4)}")
-    return _Work(context, stratum, procedure, engine, folder)
+    return _Work(context, stratum, procedure, engine, _folder(context, stratum))
 
 
 def _with_stratum(context: Context, stratum: Stratum) -> Callable[[dict[str, Any]], None]:
@@ -144,7 +162,7 @@ def _with_stratum(context: Context, stratum: Stratum) -> Callable[[dict[str, Any
 def _skipped(stratum: Stratum) -> Facts:
     nothing = {"path": None, "rows": 0}
     return {"views": {name: {"plus": nothing, "minus": nothing} for name in stratum.names}, "rows": 0, "rounds": 0,
-            "counted": [], "rows_read": {}}  # fmt: skip
+            "counted": [], "rows_read": {}, "engine": "", "engine_reason": ""}  # fmt: skip
 
 
 def _stage_view(work: _Work, view: str) -> Facts:

@@ -11,8 +11,11 @@ from foreset.engine.frames import Piece
 from foreset.engine.types import row_schema
 from foreset.ir.program import Column
 from foreset.refresh.context import Context
+from foreset.store import arrow, files
+from foreset.store.layout import is_local, join
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 FEW_FILES = 100_000  # rows that one file may well hold
@@ -31,6 +34,22 @@ def stage(context: Context, pieces: tuple[Piece, ...], columns: tuple[Column, ..
     named = frame.toDF(*(column.name for column in columns))
     (named.coalesce(1) if rows <= FEW_FILES else named).write.mode("overwrite").parquet(path)
     return {"path": path, "rows": rows}
+
+
+def stage_arrow(context: Context, rows: pa.Table, columns: tuple[Column, ...], *where: str) -> Mapping[str, Any]:
+    """The same for rows that are in this process; their columns are in the declared order, under any names."""
+    import pyarrow.parquet as pq
+
+    if not rows.num_rows:
+        return {"path": None, "rows": 0}
+    path = context.path(*where)
+    system, inner = files.filesystem(path)
+    if is_local(path):
+        system.create_dir(inner, recursive=True)
+    schema = arrow.schema_of({column.name: str(column.type) for column in columns})
+    named = rows.rename_columns(schema.names).cast(schema)
+    pq.write_table(named, join(inner, "part-00000.parquet"), filesystem=system)
+    return {"path": path, "rows": rows.num_rows}
 
 
 def staged_frame(context: Context, facts: Mapping[str, Any], columns: tuple[Column, ...]) -> DataFrame | None:

@@ -12,6 +12,8 @@ from foreset.store import delta, pins
 from foreset.store.canonical import canonical, quoted, same_row
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+    from deltalake import DeltaTable
     from pyspark.sql import DataFrame, SparkSession
 
 BASE, RECURSIVE, SEQ = "base", "recursive", "_seq"
@@ -35,6 +37,35 @@ def load(path: str, counts: DataFrame, columns: Sequence[str], seq: int, txn: pi
 def append_delta(path: str, counts: DataFrame, columns: Sequence[str], seq: int, txn: pins.Txn) -> None:
     """Append one refresh's differences: the columns, then `_base` and `_recursive`."""
     _write(counts, path, columns, seq, txn, mode="append")
+
+
+def load_arrow(path: str, counts: pa.Table, seq: int, txn: pins.Txn) -> None:
+    """`load` for entries that are here: the columns, then `_base` and `_recursive`; no Spark job."""
+    delta.replace_exactly(_opened(path), _entries(counts, seq), txn.mark, {txn.app_id: txn.version})
+
+
+def append_arrow(path: str, counts: pa.Table, seq: int, txn: pins.Txn) -> None:
+    """`append_delta` for entries that are here."""
+    import pyarrow as pa
+
+    table = _opened(path)
+    schema = pa.schema(table.schema())
+    entries = _entries(counts, seq).select(schema.names).cast(schema)
+    delta.append_exactly(table, entries, txn.mark, {txn.app_id: txn.version})
+
+
+def _opened(path: str) -> DeltaTable:
+    table = delta.open_table(path)
+    assert table is not None, f"{path} does not exist"
+    return table
+
+
+def _entries(counts: pa.Table, seq: int) -> pa.Table:
+    import pyarrow as pa
+
+    from foreset.store.arrow import canonical_table
+
+    return canonical_table(counts).append_column(SEQ, pa.array([seq] * counts.num_rows, pa.int64()))
 
 
 def read(

@@ -76,6 +76,13 @@ def load(path: str, rows: DataFrame, seq: int, txn: pins.Txn) -> None:
     _write(_signed(rows, rows.columns, 1, seq), path, txn, mode="overwrite")
 
 
+def load_arrow(path: str, rows: pa.Table, seq: int, txn: pins.Txn) -> None:
+    """The same for rows that are already here, without a Spark job."""
+    table = delta.open_table(path)
+    assert table is not None, f"{path} does not exist"
+    delta.replace_exactly(table, _signed_arrow(rows, 1, seq), txn.mark, {txn.app_id: txn.version})
+
+
 def append(path: str, plus: DataFrame | None, minus: DataFrame | None, seq: int, txn: pins.Txn) -> None:
     """Append one refresh's exact differential, as one version."""
     parts = [_signed(frame, frame.columns, sign, seq) for frame, sign in ((plus, 1), (minus, -1)) if frame is not None]
@@ -88,18 +95,11 @@ def append_arrow(path: str, plus: pa.Table | None, minus: pa.Table | None, seq: 
     """The same for differentials that are already here: 10 ms instead of a Spark job."""
     import pyarrow as pa
 
-    from foreset.store.arrow import canonical_table
-
     table = delta.open_table(path)
     assert table is not None, f"{path} does not exist"
     schema = pa.schema(table.schema())
-    parts = []
-    for rows, sign in ((plus, 1), (minus, -1)):
-        if rows is not None and rows.num_rows:
-            data = canonical_table(rows)
-            data = data.append_column(SIGN, pa.array([sign] * data.num_rows, pa.int8()))
-            data = data.append_column(SEQ, pa.array([seq] * data.num_rows, pa.int64()))
-            parts.append(data.select(schema.names).cast(schema))
+    sides = ((rows, sign) for rows, sign in ((plus, 1), (minus, -1)) if rows is not None and rows.num_rows)
+    parts = [_signed_arrow(rows, sign, seq).select(schema.names).cast(schema) for rows, sign in sides]
     if not parts:
         raise ValueError("an empty differential is not written at all")
     delta.append_exactly(table, pa.concat_tables(parts), txn.mark, {txn.app_id: txn.version})
@@ -176,6 +176,15 @@ def _signed(frame: DataFrame, columns: Sequence[str], sign: int, seq: int) -> Da
     return frame.select(
         *canonical(frame, columns), sf.lit(sign).cast("tinyint").alias(SIGN), sf.lit(seq).cast("bigint").alias(SEQ)
     )
+
+
+def _signed_arrow(rows: pa.Table, sign: int, seq: int) -> pa.Table:
+    import pyarrow as pa
+
+    from foreset.store.arrow import canonical_table
+
+    data = canonical_table(rows).append_column(SIGN, pa.array([sign] * rows.num_rows, pa.int8()))
+    return data.append_column(SEQ, pa.array([seq] * rows.num_rows, pa.int64()))
 
 
 def _write(frame: DataFrame, path: str, txn: pins.Txn, *, mode: str) -> None:

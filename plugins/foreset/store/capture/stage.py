@@ -38,11 +38,31 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Differential:
-    """The exact set difference of two states: `new = old - minus + plus`, nothing to spare."""
+    """The exact set difference of two states: `new = old - minus + plus`, nothing to spare.
 
-    plus: DataFrame
-    minus: DataFrame
+    Frames are opened when they are asked for: who reads the files another way needs no session.
+    """
+
+    spark: SparkSession
+    columns: tuple[Column, ...]
+    directory: str
     counts: Counts
+
+    @property
+    def plus(self) -> DataFrame:
+        """The rows that came."""
+        return self._half(1, self.counts.inserted)
+
+    @property
+    def minus(self) -> DataFrame:
+        """The rows that went."""
+        return self._half(-1, self.counts.deleted)
+
+    def _half(self, sign: int, rows: int) -> DataFrame:
+        schema = schema_of(self.columns)
+        if not rows:
+            return self.spark.createDataFrame([], schema)
+        return self.spark.read.schema(schema).parquet(folder(self.directory, sign))
 
 
 class Inconsistent(Exception):
@@ -103,14 +123,12 @@ def stage(spark: SparkSession, signed: DataFrame, columns: tuple[Column, ...], d
 
 def staged(spark: SparkSession, columns: tuple[Column, ...], directory: str, counts: Counts) -> Differential:
     """Open what `stage` wrote, in this process or another."""
-    schema = schema_of(columns)
+    return Differential(spark, columns, directory, counts)
 
-    def half(sign: int, rows: int) -> DataFrame:
-        if not rows:
-            return spark.createDataFrame([], schema)
-        return spark.read.schema(schema).parquet(join(_differential(directory), f"{SIGN}={sign}"))
 
-    return Differential(half(1, counts.inserted), half(-1, counts.deleted), counts)
+def folder(directory: str, sign: int) -> str:
+    """Where the rows of one sign lie below `directory`, if there are any."""
+    return join(_differential(directory), f"{SIGN}={sign}")
 
 
 def nothing(spark: SparkSession, columns: tuple[Column, ...]) -> Differential:
