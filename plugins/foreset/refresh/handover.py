@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from foreset.engine.counters import CounterFrames
+from foreset.engine.cutting import cut
 from foreset.engine.frames import Piece
-from foreset.engine.run import Engine, cut
+from foreset.engine.run import Engine
 from foreset.engine.types import column_names
 from foreset.ir.program import Column
 from foreset.ir.reads import handed_over

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from foreset.engine.cutting import cut
 from foreset.engine.frames import Frames, Piece, anti
-from foreset.engine.run import Engine, cut
+from foreset.engine.run import Engine
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
 from foreset.ir.types import Type

@@ -42,6 +42,8 @@ class ViewResult:
     seconds: float = 0.0
     rounds: int = 0
     rows_read: Mapping[str, int] = field(default_factory=dict)
+    engine: str = ""  # spark | in process; empty where nothing ran
+    engine_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ def _result(context: Context, seq: int, status: str, watch: Stopwatch) -> Refres
             staged = facts["views"][name]
             counts = staged["plus"]["rows"], staged["minus"]["rows"]
             told = facts["strategy"], facts["reason"], facts["seconds"], facts["rounds"], facts["rows_read"]
-            views[name] = ViewResult(*counts, *told)
+            views[name] = ViewResult(*counts, *told, *_where(facts))
     order = {view.name: views[view.name] for view in context.program.views}
     sources = dict(capture_all(context))
     verification = dict(context.mark("verify") or {})
@@ -131,12 +133,18 @@ def _result(context: Context, seq: int, status: str, watch: Stopwatch) -> Refres
     )
 
 
+def _where(facts: Mapping[str, Any]) -> tuple[str, str]:
+    """Which engine ran and why; records of earlier releases do not say it."""
+    return facts.get("engine", ""), facts.get("engine_reason", "")
+
+
 def result_of(row: ManifestRow, status: str, seconds: float) -> RefreshResult:
     """What a committed refresh did, from its manifest row."""
     records = {name: record for record in row.extra.get("strata", []) for name in record["views"]}
     views = {
         name: ViewResult(pin.inserted, pin.deleted, pin.strategy, pin.reason, records[name]["seconds"],
-                         records[name]["rounds"], records[name]["rows_read"])
+                         records[name]["rounds"], records[name]["rows_read"],
+                         *_where(records[name]))
         for name, pin in row.views.items()
     }  # fmt: skip
     group = next(iter(row.views.values())).path.split("/")[0]

@@ -1,0 +1,63 @@
+"""Views of groups, by the reference's own folding: of the stored rows only those of touched groups are fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from foreset.inproc.tables import Part, Sql, Table, Tables
+from foreset.inproc.types import column_names
+from foreset.ir.steps import Aggregate, Group, Ref
+from foreset.ir.terms import Row
+from foreset.ir.versions import Version
+from foreset.reference.folding import fold_all, gather_all
+from foreset.reference.rows import Memory
+
+
+def group(step: Group, tables: Tables) -> None:
+    """One row for each group of the source."""
+    gathered = gather_all(_seen(tables, tables.whole(step.source), step.source), step.aggregation, step.rule)
+    _bring(tables, step.target, [(*group, *row) for group, row in gathered.items()])
+
+
+def aggregate(step: Aggregate, tables: Tables) -> None:
+    """PLUS and MINUS of the view from those of its members."""
+    outcome = fold_all(step, _TouchedGroups(step, tables))
+    _bring(tables, Ref(step.relation, Version.PLUS), list(outcome.plus))
+    _bring(tables, Ref(step.relation, Version.MINUS), list(outcome.minus))
+
+
+class _TouchedGroups(Memory):
+    """Relations as `fold_all` reads them, without the groups that no change touches."""
+
+    __slots__ = ("step", "tables")
+
+    def __init__(self, step: Aggregate, tables: Tables) -> None:
+        super().__init__()
+        self.step, self.tables = step, tables
+
+    def rows(self, ref: Ref) -> Collection[Row]:
+        """The changes of the members as a whole, states by group."""
+        tables = self.tables
+        if ref.version in (Version.PLUS, Version.MINUS):
+            return _seen(tables, tables.whole(ref), ref)
+        return _seen(tables, self._of_groups(ref), ref)
+
+    def _of_groups(self, ref: Ref) -> Table:
+        aggregation, tables = self.step.aggregation, self.tables
+        names = column_names(aggregation.groups)
+        if not names:
+            return tables.whole(ref)
+        changes = (tables.parts(Ref(aggregation.members, version)) for version in (Version.PLUS, Version.MINUS))
+        rows = tables.select([part for parts in changes for part in parts], aggregation.members)
+        keys = tables.make(Sql(f"SELECT DISTINCT {', '.join(names)} FROM ({rows.text})"))
+        return tables.held(keys, ref, names)
+
+
+def _seen(tables: Tables, table: Table, ref: Ref) -> list[Row]:
+    tables.budget.see(table.rows)
+    return tables.fetch(table, tables.schemas[ref.relation])
+
+
+def _bring(tables: Tables, ref: Ref, rows: list[Row]) -> None:
+    kinds = tables.schemas[ref.relation]
+    tables.put(ref, *([Part(tables.bring(rows, kinds, column_names(len(kinds))))] if rows else []))
