@@ -178,6 +178,17 @@ def test_warnings_are_reported_and_what_held_is_looked_at_in_changes_only(world:
     assert "closure: expected that src is never null; 4 of 14 rows do not fit: " in said
 
 
+def test_many_offending_rows_are_counted_and_some_are_shown(world: World) -> None:
+    """Variables that differ by their case alone are two columns of Spark with one name."""
+    world.delete("b")
+    ring = "abcdefghijklmnopqrstuvwxy"
+    world.insert(*((a, b) for a, b in zip(ring[1:], ring[2:] + "a", strict=True)))
+    world.expect({"deny": "closure(Xy, XY), Xy = XY", "severity": "warning"})
+    (entry,) = world.open.refresh("reach").quality["views"]["closure"]
+    assert (entry["unexpected"], entry["columns"]) == (25, ["Xy", "XY"])
+    assert entry["examples"] == [[city, city] for city in ring[:20]]
+
+
 def test_without_anything_to_look_at_great_expectations_stays_out(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

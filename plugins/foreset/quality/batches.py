@@ -31,7 +31,7 @@ class Batch:
     expectations: tuple[Expectation, ...]
     count: int
     rows: Sequence[Row] | None = None
-    frame: DataFrame | None = None  # under the names of the columns
+    frame: DataFrame | None = None  # under the names of the columns; those of a `deny:` are only counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,7 @@ class Checker:
             expectations=[_built(number, one, in_process) for number, one in enumerate(batch.expectations)],
         )
         shape: dict[str, Any] = {"result_format": "SUMMARY", "partial_unexpected_count": EXAMPLES}
-        if not in_process:
+        if not in_process and not _counts_only(batch):
             shape["unexpected_index_column_names"] = [_ROW]
         return definition.get_batch(batch_parameters={"dataframe": frame}).validate(suite, result_format=shape)
 
@@ -187,7 +187,11 @@ def _pandas(batch: Batch) -> Any:  # noqa: ANN401 - a DataFrame of pandas
 def _marked(batch: Batch) -> DataFrame:
     """The rows with a hash of each, by which an example is found again."""
     assert batch.frame is not None
-    return batch.frame.withColumn(_ROW, _hash(batch))
+    return batch.frame if _counts_only(batch) else batch.frame.withColumn(_ROW, _hash(batch))
+
+
+def _counts_only(batch: Batch) -> bool:
+    return all(expectation.type == DENY for expectation in batch.expectations)
 
 
 def _hash(batch: Batch) -> Any:  # noqa: ANN401 - a column

@@ -34,7 +34,7 @@ class Violations:
 
     count: int
     rows: tuple[Row, ...]
-    frame: DataFrame
+    frame: DataFrame  # under names by position: variables may differ by their case alone
 
 
 def reach_of(context: Context, rule: Rule) -> Reach:
@@ -64,6 +64,5 @@ def violations(context: Context, rule: Rule, columns: Sequence[Column], limit: i
     for phase in procedure.phases:
         engine.run(phase)
     piece = frames.read(denied(rule))
-    frame = piece.frame.toDF(*(column.name for column in columns))
-    rows = frame.orderBy(*frame.columns).limit(limit).collect() if piece.rows else []
-    return Violations(piece.rows or 0, tuple(tuple(row) for row in rows), frame)
+    rows = piece.frame.orderBy(*piece.frame.columns).limit(limit).collect() if piece.rows else []
+    return Violations(piece.rows or 0, tuple(tuple(row) for row in rows), piece.frame)
