@@ -6,15 +6,14 @@ no folder is served. Links are relative, so that they hold under any base URL.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from urllib.parse import quote
 
 from fastapi import FastAPI, Request, Response
-from fastapi.exception_handlers import http_exception_handler
 from fastapi.responses import HTMLResponse, PlainTextResponse
 from starlette.exceptions import HTTPException
 
-from foreset.errors import ForesetError
 from foreset.orchestrate.names import group_of, refresh_id
 from foreset.orchestrate.places import Places
 from foreset.reports import airflow_state, datadocs, pages
@@ -23,6 +22,8 @@ from foreset.reports.permission import Permitted, User, readable_dags
 from foreset.reports.reading import latest_run, read_history, read_run
 from foreset.session.locations import absolute_warehouse
 from foreset.store.layout import Layout
+
+log = logging.getLogger(__name__)
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -39,6 +40,7 @@ def build(places: Places) -> FastAPI:
     app = FastAPI(title="Foreset reports", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.middleware("http")(_with_headers)
     app.add_exception_handler(HTTPException, _plain_fault)
+    app.add_exception_handler(Exception, _broken)
     routes = Routes(places)
     app.get("/", response_class=HTMLResponse)(routes.groups)
     app.get("/dags/{dag_id}", response_class=HTMLResponse)(routes.history)
@@ -55,25 +57,24 @@ class Routes:
 
     def groups(self, user: User) -> str:
         """All groups whose DAG the user may read."""
-        found = [(dag, group) for dag in readable_dags(user) if (group := group_of(dag)) is not None]
-        return pages.groups_page([self._entry(dag, group) for dag, group in found])
+        found = [(dag, layout) for dag in readable_dags(user) if (layout := self._layout(dag)) is not None]
+        return pages.groups_page([_entry(dag, layout) for dag, layout in found])
 
     def history(self, dag_id: Permitted) -> str:
         """The history of a group: the tab of a DAG."""
-        group = group_of(dag_id)
-        if group is None:
+        layout = self._layout(dag_id)
+        if layout is None:
             return pages.message_page(*OTHER_DAG, Links(home="../"))
         links = Links(home="../", runs=f"{quote(dag_id, safe='')}/runs/")
-        layout = self._layout(group)
         return pages.history_page(read_history(layout), latest_run(layout), links)
 
     def run(self, dag_id: Permitted, run_id: str) -> str:
         """The report of one refresh: the tab of a DAG run."""
-        group = group_of(dag_id)
-        if group is None:
+        layout = self._layout(dag_id)
+        if layout is None:
             return pages.message_page(*OTHER_DAG, Links(home="../../../"))
         told = airflow_state.of_run(dag_id, run_id)
-        run = read_run(self._layout(group), refresh_id(run_id), told.state)
+        run = read_run(layout, refresh_id(run_id), told.state)
         if not run.failures and told.failure is not None:
             run = airflow_state.with_failure(run, told.failure)
         docs = f"{quote(run_id, safe='')}/docs/index.html" if run.quality and run.quality.docs else ""
@@ -82,34 +83,47 @@ class Routes:
 
     def docs(self, dag_id: Permitted, run_id: str, path: str) -> Response:
         """A page of Great Expectations' Data Docs of a run."""
-        group = group_of(dag_id)
-        found = datadocs.fetch(self._layout(group), refresh_id(run_id), path) if group else None
+        layout = self._layout(dag_id)
+        found = datadocs.fetch(layout, refresh_id(run_id), path) if layout else None
         if found is None:
             raise HTTPException(404, "Not Found")
         return Response(found.content, media_type=found.media_type, headers={datadocs.POLICY_NAME: datadocs.POLICY})
 
-    def _entry(self, dag_id: str, group: str) -> Entry:
-        link = f"dags/{quote(dag_id, safe='')}"
+    def _layout(self, dag_id: str) -> Layout | None:
+        """Where the group of a DAG lies; None for a DAG that is not ours."""
+        group = group_of(dag_id)
         try:
-            return Entry(group, link, latest_run(self._layout(group)))
-        except (ForesetError, OSError, ValueError):  # one broken warehouse folder must not hide the other groups
-            return Entry(group, link, None, BROKEN)
+            return Layout(absolute_warehouse(self._places.warehouse), group) if group else None
+        except ValueError:  # no group can have this name
+            return None
 
-    def _layout(self, group: str) -> Layout:
-        return Layout(absolute_warehouse(self._places.warehouse), group)
+
+def _entry(dag_id: str, layout: Layout) -> Entry:
+    link = f"dags/{quote(dag_id, safe='')}"
+    try:
+        return Entry(layout.group, link, latest_run(layout))
+    except Exception:  # one broken folder must not hide the other groups
+        log.exception("the reports of group %s cannot be read", layout.group)
+        return Entry(layout.group, link, None, BROKEN)
 
 
 async def _with_headers(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
-    response = await call(request)
+    return _guarded(await call(request))
+
+
+def _guarded(response: Response) -> Response:
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     response.headers.setdefault(datadocs.POLICY_NAME, f"{pages.policy()}; frame-ancestors 'self'")
     return response
 
 
-async def _plain_fault(request: Request, fault: Exception) -> Response:
+async def _plain_fault(_: Request, fault: Exception) -> Response:
     """401, 403 and 404 in a word: nothing of the request is repeated."""
     assert isinstance(fault, HTTPException)
-    if fault.status_code >= 500:
-        return await http_exception_handler(request, fault)
     return PlainTextResponse(f"{fault.status_code} {fault.detail}\n", fault.status_code, fault.headers)
+
+
+async def _broken(_: Request, __: Exception) -> Response:
+    """A fault of ours or of the warehouse; its traceback goes to the log of the API server."""
+    return _guarded(HTMLResponse(pages.message_page("The report cannot be shown", BROKEN), 500))
