@@ -64,7 +64,7 @@ def trigger(
                 "unpause it in Airflow, or with --unpause",
             )
         runs.unpause(airflow, group)
-    conf = {"mode": mode.value, "verify": verify, "note": note, "dry_run": dry_run, "force": force}
+    conf = {"mode": mode.value, "verify": verify, "note": note or None, "dry_run": dry_run, "force": force}
     started = runs.start(airflow, group, conf, run_id=run_id, note=note)
     if not wait:
         outcome = runs.Outcome(group, started, "queued")

@@ -31,12 +31,12 @@ def form() -> dict[str, Param]:
             title="Verify",
             pattern="^([0-9]{1,6}|full|off)$",
             examples=["200", "2000", "full", "off"],
-            description="How many rows to recompute from the sources before anything is published; `full` "
-            "recomputes every view, `off` checks nothing.",
+            description="How many rows to recompute from the sources before anything is published. "
+            "Or: full, every view; off, nothing.",
         ),
         "note": Param(
-            "",
-            type="string",
+            None,  # the form takes an empty text for one that is missing
+            type=["null", "string"],
             title="Note",
             maxLength=500,
             description="Why this run; kept in the manifest beside the refresh.",
@@ -60,5 +60,5 @@ def form() -> dict[str, Param]:
 
 def request_of(refresh_id: str, params: dict[str, object]) -> Request:
     """What was said in the form, as a refresh reads it."""
-    text = {name: str(params.get(name, "")) for name in ("mode", "verify", "note")}
+    text = {name: str(params.get(name) or "") for name in ("mode", "verify", "note")}
     return Request(refresh_id, **text, dry_run=params.get("dry_run") is True, force=params.get("force") is True)

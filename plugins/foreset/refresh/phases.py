@@ -149,7 +149,8 @@ def _close(layout: Layout, refresh_id: str) -> Facts:
         return {"status": "never opened" if holder is None else "fenced"}
     if not holder.closed:
         epochs.close_epoch(layout, holder.epoch, "failed")
-    return {"status": epochs.outcome(layout, holder.epoch)}
+    last = manifest.newest(layout.root, layout.group)
+    return {"status": epochs.outcome(layout, holder.epoch), "seq": last.seq if last else 0}
 
 
 PHASES: Mapping[str, Callable[[Context, Job], Facts]] = {

@@ -1,0 +1,222 @@
+"""A scheduler at work: nights, loads, kills. One Airflow for all of it, in the order of the file.
+
+What takes longer (a killed Spark server, the power gone, runs on top of each other) is behind FORESET_LONG=1.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from tests.airflow.live import Live, patiently, project
+from tests.cli_runner import foreset
+
+from foreset.orchestrate import runs
+from foreset.orchestrate.names import dag_id
+from foreset.orchestrate.standalone import group_of
+from foreset.session import inspect_server
+
+pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.slow]
+long = pytest.mark.skipif(not os.environ.get("FORESET_LONG"), reason="with FORESET_LONG=1")
+
+ROADS = """\
+group: roads
+schedule: {schedule}
+sources:
+  edge: {{table: sales/edge, columns: {{src: string, dst: string}}}}
+views:
+  closure:
+    columns: {{src: string, dst: string}}
+    rules:
+      - closure(X, Y) :- edge(X, Y)
+      - closure(X, Y) :- edge(X, Z), closure(Z, Y)
+    expectations:
+      - deny: edge(X, X)
+"""
+HUBS = """\
+group: hubs
+sources:
+  reached: {view: roads.closure, columns: {src: string, dst: string}}
+views:
+  hub: {columns: {node: string}, rules: ["hub(X) :- reached(X, Y), reached(X, Z), Y < Z"]}
+"""
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL", "5")
+        patch.setenv("AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT", "60")
+        patch.setenv("FORESET_RETRY_SECONDS", "1")
+        if os.environ.get("FORESET_LONG"):
+            patch.setenv("FORESET_ENGINE", "spark")  # however small, so that there is a server to kill
+        with project(tmp_path_factory.mktemp("live")) as found:
+            found.insert("sales/edge", "ab bc")
+            found.spec("roads", ROADS.format(schedule="null"))
+            found.spec("hubs", HUBS)
+            found.start()
+            yield found
+
+
+def test_the_scheduler_starts_a_night_and_its_commit_starts_who_reads_it(live: Live) -> None:
+    known = live.runs("hubs")
+    hour = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=75)
+    live.spec("roads", ROADS.format(schedule=f'"{hour.minute} {hour.hour} * * *"'))
+    night = live.another("roads", {}, "scheduled")
+    assert live.wait("roads", night).status == "committed"
+    assert live.rows("roads.closure") == {"ab", "bc", "ac"}
+    row = live.manifest("roads")[-1]
+    assert row["refresh_id"] == night, "the run names the refresh"
+    tasks = live.tasks("roads", night)
+    assert tasks["stratum_1.delete"]["state"] == "skipped", "a first load has no deletion phase"
+    assert tasks["stratum_1.delete"]["try_number"] == 0, "and is not even started"
+    assert "closure: +3 -0" in live.log("roads", night, "stratum_1.insert")
+    events = live.airflow.get("/assets/events", limit=10)["asset_events"]
+    assert [(event["source_task_id"], event["extra"]["seq"], event["extra"]["inserted"]) for event in events] == [
+        ("publish", 1, 3)
+    ]
+    reader = live.another("hubs", known, "asset_triggered")
+    assert live.wait("hubs", reader).status == "committed"
+    assert live.rows("hubs.hub") == {"a"}
+
+
+def test_a_loader_announces_what_it_wrote(live: Live) -> None:
+    version = live.insert("sales/edge", "cd")
+    known = live.runs("roads")
+    (asset,) = live.airflow.get("/assets", name_pattern="sales/edge")["assets"]
+    live.airflow.post("/assets/events", {"asset_id": asset["id"], "extra": {"version": version}})
+    outcome = live.wait("roads", live.another("roads", known, "asset_triggered"))
+    assert outcome.views == {"closure": {"inserted": 3, "deleted": 0, "rows": 6}}
+
+
+def test_a_killed_task_is_retried_and_nothing_is_done_twice(live: Live) -> None:
+    live.insert("sales/edge", "de")
+    live.delete("sales/edge", "ab")
+    before = live.manifest("roads")[-1]["seq"]
+    live.kill_in("roads", "stratum_1.insert")
+    outcome = live.trigger("roads", note="after the kill")
+    assert (outcome.status, outcome.seq) == ("committed", before + 1)
+    tasks = live.tasks("roads", outcome.run_id)
+    assert tasks["stratum_1.insert"]["try_number"] == 2
+    assert tasks["stratum_1.delete"]["try_number"] == 1
+    assert live.rows("roads.closure") == {"bc", "bd", "be", "cd", "ce", "de"}
+    assert live.manifest("roads")[-1]["extra"]["note"] == "after the kill"
+
+
+def test_a_quiet_night_starts_four_tasks(live: Live) -> None:
+    known = live.airflow.get("/assets/events", limit=100)["total_entries"]
+    outcome = live.trigger("roads")
+    assert (outcome.status, outcome.exit_code) == ("unchanged", 0)
+    tasks = live.tasks("roads", outcome.run_id)
+    ran = {name: task["duration"] for name, task in tasks.items() if task["try_number"]}
+    assert set(ran) == {"session", "open", "capture", "close"}
+    assert live.airflow.get("/assets/events", limit=100)["total_entries"] == known, "nothing is announced"
+    print(f"no-op run: {outcome.seconds:.1f} s; {ran}")
+
+
+def test_the_gate_stops_a_bad_load_and_the_next_good_one_passes(live: Live) -> None:
+    live.insert("sales/edge", "zz")
+    before = live.rows("roads.closure")
+    outcome = live.trigger("roads")
+    assert (outcome.state, outcome.exit_code, outcome.failure["phase"]) == ("failed", 3, "quality")
+    assert "z" in outcome.failure["message"]
+    tasks = live.tasks("roads", outcome.run_id)
+    assert tasks["quality"]["try_number"] == 1, "what would only fail again is not tried again"
+    assert (tasks["commit"]["state"], tasks["close"]["state"]) == ("upstream_failed", "success")
+    assert live.rows("roads.closure") == before
+    live.delete("sales/edge", "zz")
+    live.insert("sales/edge", "ef")
+    after = live.trigger("roads")
+    assert after.status == "committed", "a run that failed keeps nobody waiting"
+    assert "zz" not in live.rows("roads.closure")
+
+
+def test_foreset_trigger_is_for_loaders(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = ["--home", str(live.home.folder)]
+    done = foreset("trigger", "roads", "--wait", "--run-id", "load-7", *home)
+    assert done.code == 0
+    assert "no source has moved" in done.out
+    again = foreset("trigger", "roads", "--wait", "--run-id", "load-7", "--json", *home)
+    assert again.code == 0
+    assert '"run_id": "load-7"' in again.out, "the same name is the same run"
+    assert foreset("trigger", "nobody", *home).code == 2
+    assert foreset("trigger", "roads", "--verify", "much", *home).code == 2
+    live.airflow.patch(f"/dags/{dag_id('hubs')}", {"is_paused": True})
+    paused = foreset("trigger", "hubs", *home)
+    assert paused.code == 5
+    assert "paused" in paused.err
+    assert foreset("trigger", "hubs", "--wait", "--unpause", *home).code == 0
+    monkeypatch.setenv("FORESET_AIRFLOW_PASSWORD", "wrong")
+    assert foreset("trigger", "roads", "--url", live.airflow.url, *home).code == 5
+
+
+@long
+def test_runs_on_top_of_each_other_are_queued(live: Live) -> None:
+    live.insert("sales/edge", "fg")
+    first, second = (runs.start(live.airflow, "roads", {}) for _ in range(2))
+    outcomes = [live.wait("roads", run) for run in (first, second)]
+    assert sorted(outcome.status for outcome in outcomes) == ["committed", "unchanged"]
+
+
+@long
+def test_a_killed_spark_server_is_replaced(live: Live) -> None:
+    live.insert("sales/edge", "gh")
+    server = inspect_server(live.warehouse)
+    assert psutil.pid_exists(server.jvm_pid)
+    live.kill_in("roads", "stratum_1.insert", server.jvm_pid)
+    outcome = live.trigger("roads")
+    assert outcome.status == "committed"
+    assert live.tasks("roads", outcome.run_id)["stratum_1.insert"]["try_number"] == 2
+    assert "bh" in live.rows("roads.closure")
+
+
+@long
+def test_the_power_goes_and_the_run_goes_on(live: Live) -> None:
+    live.insert("sales/edge", "hi")
+    live.kill_in("roads", "verify", *[process.pid for process in group_of(_leader(live))])
+    run = runs.start(live.airflow, "roads", {})
+    patiently(lambda: gone(live))
+    live.start()
+    assert live.wait("roads", run).status == "committed"
+    assert "bi" in live.rows("roads.closure")
+
+
+@long
+def test_a_cleared_run_after_a_failure_goes_on(live: Live) -> None:
+    live.insert("sales/edge", "yy")
+    failed = live.trigger("roads")
+    assert failed.exit_code == 3
+    spec = live.specs / "roads.yaml"
+    spec.write_text(spec.read_text().replace("- deny: edge(X, X)", "- {deny: 'edge(X, X)', severity: warning}"))
+    path = f"/dags/{dag_id('roads')}/clearTaskInstances"
+    body = {"dry_run": False, "dag_run_id": failed.run_id, "only_failed": True, "reset_dag_runs": True}
+    live.airflow.post(path, body)
+    again = live.wait("roads", failed.run_id)
+    assert again.exit_code == 3, "the plan was frozen when the run was opened: an edited spec changes nothing of it"
+    assert live.trigger("roads").status == "committed"
+
+
+def gone(live: Live) -> None:
+    if live.home.running() is not None:
+        raise LookupError
+
+
+def _leader(live: Live) -> int:
+    running = live.home.running()
+    assert running is not None
+    return running.pid
+
+
+def test_nothing_is_left_running(live: Live, tmp_path: Path) -> None:
+    leader, server = _leader(live), inspect_server(live.warehouse)
+    assert len(group_of(leader)) > 4
+    done = foreset("down", "--home", str(live.home.folder), "--warehouse", live.warehouse)
+    assert (done.code, done.out.strip()) == (0, "ended: Airflow and Spark")
+    assert group_of(leader) == []
+    assert not psutil.pid_exists(server.jvm_pid)
+    assert live.home.running() is None
+    assert foreset("down", "--home", str(tmp_path), "--warehouse", live.warehouse).out.strip() == "nothing was running"

@@ -1,0 +1,206 @@
+"""Phases one by one, each in a session of its own, as Airflow's tasks run them: tried again, cleared, and haunted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.spark.test_refresh import World, closed, words
+
+import foreset
+from foreset.plan.frozen import Request
+from foreset.refresh import maintaining, phases
+from foreset.refresh.phases import Job, perform
+from foreset.store.manifest import AlreadyCommitted
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+START = "fe ed ea ab dc bc cg"
+PARTS = [(part, number) for number in (1, 2, 3) for part in ("delete", "insert")]
+
+
+class Night:
+    """One refresh, phase by phase."""
+
+    def __init__(self, world: World, refresh_id: str, **asked: Any) -> None:
+        spec = str(world.specs / "reach.yaml")
+        self.job = Job("", world.root, "reach", Request(refresh_id, **asked), spec=spec)
+
+    def do(self, phase: str, stratum: int = 0, *, again: bool = False) -> dict[str, Any]:
+        return dict(perform(replace(self.job, phase=phase, stratum=stratum, again=again)))
+
+    def to(self, last: str) -> dict[str, Any]:
+        """Every phase up to `last`, each at its first try."""
+        order = [("open", 0), ("capture", 0), *PARTS, ("verify", 0), ("quality", 0), ("commit", 0), ("publish", 0)]
+        found: dict[str, Any] = {}
+        for phase, number in order:
+            found[f"{phase}{number or ''}"] = self.do(phase, number)
+            if phase == last:
+                break
+        return found
+
+
+@pytest.fixture
+def world(warehouse: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> World:
+    @contextmanager
+    def shared(*_: object) -> Iterator[object]:
+        yield SimpleNamespace(spark=spark, kind=SimpleNamespace(value="embedded"), warehouse=warehouse)
+
+    monkeypatch.setattr(phases, "open_session", shared)
+    return World(warehouse, tmp_path / "specs", spark)
+
+
+def test_nights_in_phases_are_nights_in_one_go(world: World) -> None:
+    first = Night(world, "first").to("publish")
+    assert first["capture"]["built"] == [1, 2, 3]
+    assert first["insert1"]["views"] == {"closure": {"inserted": len(closed(START.split())), "deleted": 0}}
+    assert (first["commit"]["seq"], first["publish"]["seq"]) == (1, 1)
+    world.delete("bc")
+    world.insert("hd")
+    second = Night(world, "second").to("publish")
+    before, after = closed(START.split()), closed({*START.split(), "hd"} - {"bc"})
+    counts = {"inserted": len(after - before), "deleted": len(before - after)}
+    assert second["publish"]["views"]["closure"] == {**counts, "rows": len(after)}
+    assert words(world.open().read("reach.closure")) == after
+
+
+def test_a_quiet_night_ends_with_capture_and_stays_ended(world: World) -> None:
+    Night(world, "first").to("publish")
+    quiet = Night(world, "quiet")
+    quiet.do("open")
+    assert quiet.do("capture")["status"] == "unchanged"
+    assert quiet.do("close") == {"status": "unchanged", "seq": 1}
+    for phase in ("verify", "quality", "commit"):  # somebody clears a task that was skipped
+        assert quiet.do(phase, again=True)["status"] == "unchanged"
+    assert [row["refresh_id"] for row in world.open().manifest("reach")] == ["first"]
+
+
+def test_what_no_change_reaches_is_skipped_by_capture(world: World) -> None:
+    world.spec((world.specs / "reach.yaml").read_text().replace("views:", """\
+  toll: {table: sales/toll, columns: {src: string, dst: string}}
+views:
+  tolled: {columns: {node: string}, rules: ["tolled(X) :- toll(X, _)"]}
+  paid: {columns: {node: string}, rules: ["paid(X) :- tolled(X), not toll(_, X)"]}"""))  # fmt: skip
+    from deltalake import write_deltalake
+    from tests.spark.test_refresh import edges
+
+    write_deltalake(f"{world.root}/sales/toll", edges("ab"), configuration={"delta.enableChangeDataFeed": "true"})
+    world.open().refresh("reach")
+    world.insert("hd")
+    night = Night(world, "night")
+    night.do("open")
+    captured = night.do("capture")
+    layers = {s.number: s.names for s in _layering(world).strata}
+    assert {layers[n] for n in captured["idle"]} == {("tolled",), ("paid",)}
+    assert captured["built"] == []
+
+
+def _layering(world: World) -> Any:
+    from foreset.refresh.context import read_spec
+
+    return read_spec((world.specs / "reach.yaml").read_text(), "reach.yaml")[1]
+
+
+def test_a_task_that_died_is_tried_again_and_goes_on(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    Night(world, "first").to("publish")
+    world.delete("bc")
+    world.insert("hd")
+    night = Night(world, "night")
+    night.do("open")
+    night.do("capture")
+    night.do("delete", 1)
+    done: list[int] = []
+    honest = maintaining.maintain
+
+    def counted(context: Any, number: int, part: str = "all") -> Any:
+        if context.mark(f"stratum-{number}") is None:
+            done.append(number)
+        return honest(context, number, part)
+
+    monkeypatch.setattr(phases, "maintain", counted)
+    with monkeypatch.context() as patch:
+        patch.setattr(maintaining, "_stage_view", _dies)
+        with pytest.raises(ConnectionError):
+            night.do("insert", 1)
+    with pytest.raises(foreset.Fenced, match=r"night.*at work"):
+        Night(world, "rival").do("open")
+    assert night.do("insert", 1, again=True)["views"]["closure"]["inserted"] > 0
+    done.clear()
+    assert night.do("insert", 1, again=True)["strategy"]  # cleared once more: said again, not done again
+    assert done == []
+    for part, number in PARTS[2:]:
+        night.do(part, number, again=True)  # all that follows is cleared with it
+    for phase in ("verify", "quality", "commit", "publish"):
+        night.do(phase, again=True)
+    assert words(world.open().read("reach.closure")) == closed({*START.split(), "hd"} - {"bc"})
+    assert [row["seq"] for row in world.open().manifest("reach")] == [1, 2]
+    assert night.do("open") == {"status": "committed", "seq": 2}, "the whole run cleared: nothing is done twice"
+    assert night.do("commit", again=True) == {"status": "committed", "seq": 2}
+    assert night.do("publish", again=True)["seq"] == 2
+
+
+def _dies(*_: object, **__: object) -> None:
+    raise ConnectionError("the server has gone")
+
+
+def test_a_zombie_publishes_nothing_twice(world: World) -> None:
+    """A commit that is taken for dead wakes up after its retry has committed."""
+    night = Night(world, "night")
+    night.to("quality")
+    zombie = phases._context(world.spark, _layout(world), replace(night.job, phase="commit"), lambda _: None)
+    assert zombie is not None
+    assert night.do("commit", again=True)["seq"] == 1
+    try:
+        outcome = phases.commit(zombie)
+    except foreset.Fenced:
+        pass
+    else:
+        assert outcome == AlreadyCommitted(1)
+    assert [(row["seq"], row["refresh_id"]) for row in world.open().manifest("reach")] == [(1, "night")]
+    assert words(world.open().read("reach.closure")) == closed(START.split())
+
+
+def test_a_zombie_before_its_retry_is_fenced(world: World) -> None:
+    night = Night(world, "night")
+    night.to("quality")
+    zombie = phases._context(world.spark, _layout(world), replace(night.job, phase="commit"), lambda _: None)
+    again = phases._context(world.spark, _layout(world), replace(night.job, phase="commit", again=True), lambda _: None)
+    assert zombie is not None
+    assert again is not None
+    with pytest.raises(foreset.Fenced):
+        phases.commit(zombie)
+    assert phases.commit(again).seq == 1
+
+
+def _layout(world: World) -> Any:
+    return world.open().layout("reach")
+
+
+def test_a_task_cleared_after_another_refresh_says_so(world: World) -> None:
+    night = Night(world, "night")
+    night.to("capture")
+    assert night.do("close") == {"status": "failed", "seq": 0}
+    assert world.open().refresh("reach", refresh_id="other").seq == 1, "a run that failed keeps nobody waiting"
+    with pytest.raises(foreset.Fenced):
+        night.do("insert", 1)
+    with pytest.raises(foreset.Fenced, match="another refresh has been committed since"):
+        night.do("insert", 1, again=True)
+    world.insert("xy")
+    assert night.to("publish")["commit"]["seq"] == 2, "cleared from `open` on, it starts over"
+
+
+def test_a_dry_run_publishes_nothing_whatever_is_cleared(world: World) -> None:
+    night = Night(world, "dry", dry_run=True)
+    assert night.to("quality")["quality"]["status"] == "dry-run"
+    assert night.do("close") == {"status": "dry-run", "seq": 0}
+    assert night.do("commit", again=True)["status"] == "dry-run"
+    assert night.do("publish", again=True)["status"] == "dry-run"
+    assert world.open().manifest("reach") == []
