@@ -88,9 +88,10 @@ def _status(opened: Opened, group: str) -> dict[str, Any]:
     row = manifest.newest(layout.root, group)
     if row is None:
         return {"group": group, "seq": None}
+    where = {name: record.get("engine", "") for record in row.extra.get("strata", ()) for name in record["views"]}
     views = {
         name: {"rows": pin.rows, "inserted": pin.inserted, "deleted": pin.deleted, "strategy": pin.strategy,
-               "reason": pin.reason}
+               "reason": pin.reason, "engine": where.get(name, "")}
         for name, pin in row.views.items()
     }  # fmt: skip
     pins = row.sources.items()
@@ -122,6 +123,7 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
     width = max((len(name) for name in found["views"]), default=0)
     return [head, *(
         f"  {name:<{width}}  {view['rows']:>12,} rows  +{view['inserted']:,} -{view['deleted']:,}  {view['strategy']}"
+        + (f", {view['engine']}" if view["engine"] else "")
         for name, view in found["views"].items()
     ), *expected(found["quality"])]  # fmt: skip
 

@@ -12,7 +12,7 @@ from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from foreset.refresh.whole import RefreshResult
+    from foreset.refresh.whole import RefreshResult, ViewResult
 
 
 class Mode(StrEnum):
@@ -72,13 +72,19 @@ def summary(result: RefreshResult) -> str:
         return f"{result.group}: no source has moved since seq {result.seq} ({result.seconds:.1f} s)"
     width = max((len(name) for name in result.views), default=0)
     lines = [
-        f"  {name:<{width}}  +{view.inserted:,} -{view.deleted:,}  {view.strategy}: {view.reason}"
+        f"  {name:<{width}}  +{view.inserted:,} -{view.deleted:,}  {done_by(view)}: {view.reason}"
         for name, view in result.views.items()
     ]
     done = "nothing published (dry run)" if result.status == "dry-run" else f"seq {result.seq} committed"
     return "\n".join(
         [f"{result.group}: {done} in {result.seconds:.1f} s", *lines, f"  {checked(result)}", *expected(result.quality)]
     )
+
+
+def done_by(view: ViewResult) -> str:
+    """The strategy, and where it ran: `dred in Spark`."""
+    where = {"spark": " in Spark", "in process": " in process"}
+    return view.strategy + where.get(view.engine, "")
 
 
 def checked(result: RefreshResult) -> str:

@@ -18,6 +18,7 @@ from foreset.ir.strata import Layering, Stratum
 from foreset.ir.text import print_rule
 from foreset.maintain.algorithm1 import maintenance_rules
 from foreset.plan.choose import Situation, Size, choose
+from foreset.plan.place import RULE
 from foreset.plan.translate import COUNTED, MAINTAINING, keeps_counters, refusal, single_derivation
 
 ROWS = 1_000_000  # of each relation that the stratum reads, on a typical night
@@ -88,6 +89,7 @@ class StratumFacts:
     strategies: tuple[Admission, ...]
     auto: tuple[Taken, ...]
     groups: bool = False  # its only view holds groups
+    engine: str = RULE
     base: str = ""  # of views that aggregate: whether a refresh reads what they are made of
 
 
@@ -110,7 +112,7 @@ def _facts(program: Program, stratum: Stratum) -> StratumFacts:
         tuple(_admission(stratum, strategy) for strategy in _strategies(stratum)),
         tuple(_nights(stratum)),
         stratum.aggregation is not None,
-        base_reading(program, stratum.names[0]) if len(stratum.names) == 1 else "",
+        base=base_reading(program, stratum.names[0]) if len(stratum.names) == 1 else "",
     )
 
 

@@ -40,6 +40,7 @@ def stratum_text(stratum: StratumFacts) -> Iterator[str]:
         yield _fact("cyclic", f"{'yes: a row may' if stratum.cyclic else 'no: no row can'} help to derive itself")
     yield _fact("monotone", _monotone(stratum))
     yield _fact("counters", _COUNTERS[stratum.counters])
+    yield _fact("engine", stratum.engine)
     if stratum.base:
         yield _fact("base", stratum.base)
     declared = {view.declared for view in stratum.views}

@@ -12,6 +12,9 @@ FEW_CHANGES = 200_000  # rows that came or went below a stratum that is maintain
 FEW_ROWS = 1_000_000  # rows below a stratum that is built
 
 
+RULE = f"in process up to {FEW_CHANGES:,} changed rows (built: from {FEW_ROWS:,} rows), else in Spark"
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """`engine` and why."""
