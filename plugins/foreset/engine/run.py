@@ -50,7 +50,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 MANY_PIECES = 16  # a version in more pieces is put together, or its unions grow without end
+DELETED_SHARE = 0.1  # of a view's rows, over-deleted: from here on a recompute is cheaper than to bring them back
+DELETED_ROWS = 100_000  # so many may go in any case
 Listener = Callable[[dict[str, Any]], None]
+
+
+class Overdeleted(Exception):
+    """The deletion takes so much that a recompute is cheaper; nothing was staged yet."""
 
 
 @dataclass(slots=True)
@@ -61,6 +67,7 @@ class Engine:
     max_rounds: int
     counters: dict[str, CounterFrames] = field(default_factory=dict)
     listen: Listener = lambda _: None
+    may_give_up: bool = False  # raise `Overdeleted` rather than go on
     rounds: int = 0
 
     def run(self, phase: Phase) -> None:
@@ -121,6 +128,15 @@ class Engine:
         if len(pieces) > MANY_PIECES:
             pieces = (self._cut(union([piece.frame for piece in pieces])),)
         self.frames.put(target, *pieces)
+        if self.may_give_up and target.version is Version.DEL:
+            self._give_up_beyond(target)
+
+    def _give_up_beyond(self, gone: Ref) -> None:
+        deleted, old = self.frames.count(gone), self.frames.count(Ref(gone.relation, Version.OLD))
+        if deleted and old and deleted > max(DELETED_SHARE * old, DELETED_ROWS):
+            raise Overdeleted(
+                f"a deletion first took {deleted:,} of the {old:,} rows of {gone.relation}, and was given up"
+            )
 
     def _subtract(self, target: Ref, source: Ref, less: Sequence[Ref]) -> None:
         rows = self.frames.read(source)

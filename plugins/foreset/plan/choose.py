@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from foreset.ir.aggregates import Upkeep
@@ -12,6 +12,7 @@ from foreset.ir.strata import Stratum
 from foreset.plan.translate import COUNTED, refusal
 
 RECOMPUTE_SHARE = 0.25  # of the rows that the stratum reads; beyond it a maintained change costs more
+BEYOND = 4  # times the largest change seen: so far a line through past costs is believed
 
 
 class Mode(StrEnum):
@@ -38,11 +39,23 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """What a strategy cost here: `fixed + per_row * changed` seconds, as far as changes have been seen."""
+
+    fixed: float
+    per_row: float
+    largest: int  # changed rows
+
+    def expected(self, changed: int) -> float | None:
+        """Seconds for a change; None for one much larger than any before."""
+        return self.fixed + self.per_row * changed if changed <= BEYOND * self.largest else None
+
+
+@dataclass(frozen=True, slots=True)
 class Cost:
     """What this stratum cost before, in seconds, as far as this warehouse has seen."""
 
-    maintained: float | None = None  # per changed input row, beyond the fixed part
-    fixed: float = 0.0
+    maintained: Mapping[str, Line] = field(default_factory=dict)  # by strategy
     recomputed: float | None = None
 
 
@@ -80,15 +93,18 @@ def choose(stratum: Stratum, situation: Situation, mode: Mode = Mode.AUTO) -> Ch
     if declared == "recompute":
         return Choice("recompute", "the view declares `strategy: recompute`")
     if stratum.aggregation:
-        big = _too_big(situation, changed) if mode is Mode.AUTO and declared == "auto" else ""
-        return Choice("recompute", big) if big else Choice("aggregate", f"{_summary(changed)}; {upkeep(stratum)}")
+        found = Choice("aggregate", f"{_summary(changed)}; {upkeep(stratum)}")
+        return _unless_too_big(found, situation, changed) if free(stratum, mode) else found
     only_grows = _only_grows(stratum, changed)
     if declared not in ("auto", "incremental", "strict"):
         return _named(stratum, situation, declared, only_grows=only_grows, strict=strict)
-    free = mode is Mode.AUTO and declared == "auto"
-    if free and (big := _too_big(situation, changed)):
-        return Choice("recompute", big)
-    return _incremental(stratum, situation, changed, only_grows=only_grows)
+    found = _incremental(stratum, situation, changed, only_grows=only_grows)
+    return _unless_too_big(found, situation, changed) if free(stratum, mode) else found
+
+
+def free(stratum: Stratum, mode: Mode) -> bool:
+    """Whether a recompute may be chosen because it is cheaper, and for no other reason."""
+    return mode is Mode.AUTO and _declared(stratum) == "auto"
 
 
 def upkeep(stratum: Stratum) -> str:
@@ -131,15 +147,21 @@ def _only_grows(stratum: Stratum, changed: Mapping[str, Size]) -> bool:
     return True
 
 
-def _too_big(situation: Situation, changed: Mapping[str, Size]) -> str:
+def _unless_too_big(found: Choice, situation: Situation, changed: Mapping[str, Size]) -> Choice:
+    big = _too_big(found.strategy, situation, changed)
+    return Choice("recompute", big) if big else found
+
+
+def _too_big(strategy: str, situation: Situation, changed: Mapping[str, Size]) -> str:
     """Why a recompute is expected to be cheaper; empty when it is not."""
     rows = sum(size.rows for size in situation.sizes.values())
     delta = sum(size.changed for size in changed.values())
-    cost = situation.cost
-    if cost.maintained is not None and cost.recomputed is not None:
-        expected = cost.fixed + cost.maintained * delta
-        if expected > cost.recomputed:
-            return f"{delta:,} changed rows would take about {expected:.1f} s, a recompute took {cost.recomputed:.1f} s"
+    line, recomputed = situation.cost.maintained.get(strategy), situation.cost.recomputed
+    expected = line.expected(delta) if line else None
+    if expected is not None and recomputed is not None:
+        if expected > recomputed:
+            told = f"{delta:,} changed rows would take {strategy} about {expected:.1f} s"
+            return f"{told}, a recompute took {recomputed:.1f} s"
         return ""
     if delta > RECOMPUTE_SHARE * max(rows, 1):
         share = 100 * delta / max(rows, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from foreset.plan.choose import Cost
+from foreset.plan.choose import Cost, Line
 
 REMEMBERED = 20  # refreshes that still say something about the next one
 
@@ -16,9 +16,23 @@ def cost_of(views: Sequence[str], history: Iterable[Sequence[Record]]) -> Cost:
     """Costs of the stratum with these views; `history` has the records of each refresh, oldest first."""
     mine = [record for records in list(history)[-REMEMBERED:] for record in records if record["views"] == list(views)]
     recomputed = [record["seconds"] for record in mine if record["strategy"] == "recompute"]
-    maintained = [record for record in mine if record["strategy"] not in ("recompute", "skip") and record["changed"]]
-    if not maintained:
-        return Cost(recomputed=recomputed[-1] if recomputed else None)
-    fixed = min(record["seconds"] for record in maintained)
-    slopes = [(record["seconds"] - fixed) / record["changed"] for record in maintained]
-    return Cost(sum(slopes) / len(slopes), fixed, recomputed[-1] if recomputed else None)
+    points: dict[str, list[tuple[int, float]]] = {}
+    for record in mine:
+        if not record["changed"]:
+            continue
+        if given_up := record.get("instead_of"):  # it would have taken longer than the recompute: twice, say
+            points.setdefault(given_up, []).append((record["changed"], 2 * record["seconds"]))
+        elif record["strategy"] not in ("recompute", "skip"):
+            points.setdefault(record["strategy"], []).append((record["changed"], record["seconds"]))
+    lines = {strategy: line_through(found) for strategy, found in points.items()}
+    return Cost(lines, recomputed[-1] if recomputed else None)
+
+
+def line_through(points: Sequence[tuple[int, float]]) -> Line:
+    """The line of least squares; large changes weigh most in its slope, as they should, and it never falls."""
+    sizes, seconds = [size for size, _ in points], [took for _, took in points]
+    middle, mean = sum(sizes) / len(sizes), sum(seconds) / len(seconds)
+    spread = sum((size - middle) ** 2 for size in sizes)
+    slope = sum((size - middle) * (took - mean) for size, took in points) / spread if spread else 0.0
+    slope = max(slope, 0.0)
+    return Line(max(mean - slope * middle, 0.0), slope, max(sizes))

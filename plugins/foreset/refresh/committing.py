@@ -190,7 +190,9 @@ def _record(context: Context, number: int) -> Facts:
         below = None if seen else view_facts(context, name)
         changed += seen["inserted"] + seen["deleted"] if seen else below["plus"]["rows"] + below["minus"]["rows"]  # type: ignore[index]
     kept = {
-        key: facts[key] for key in ("strategy", "reason", "seconds", "rounds", "rows_read", *ENGINE) if key in facts
+        key: facts[key]
+        for key in ("strategy", "reason", "seconds", "rounds", "rows_read", "instead_of", *ENGINE)
+        if key in facts
     }
     return {"number": number, "views": list(stratum.names), "changed": changed, **kept}
 

@@ -14,13 +14,13 @@ from typing import Any
 
 from foreset.engine.cutting import cut
 from foreset.engine.frames import Frames
-from foreset.engine.run import Engine
+from foreset.engine.run import Engine, Overdeleted
 from foreset.ir.program import Column
 from foreset.ir.steps import Phase, Procedure, Ref
 from foreset.ir.strata import Stratum
 from foreset.ir.types import BIGINT
 from foreset.ir.versions import Version
-from foreset.plan.choose import Choice
+from foreset.plan.choose import Choice, Mode, free
 from foreset.plan.place import IN_PROCESS, SPARK, Place
 from foreset.plan.translate import COUNTED, keeps_counters, translate
 from foreset.refresh import handover
@@ -68,7 +68,7 @@ def maintain(context: Context, number: int, part: str = Part.ALL) -> Facts:
         facts = _delete(context, stratum, choice)
         return context.finish(f"{name}-delete", {**told, "part": "delete", "seconds": watch.seconds, **facts})
     before = context.mark(f"{name}-delete") or {"seconds": 0.0, "rounds": 0}
-    facts = _finish(context, stratum, choice, before) if choice.strategy != "skip" else _skipped(stratum)
+    facts = _finish_somehow(context, stratum, choice, before) if choice.strategy != "skip" else _skipped(stratum)
     seconds = round(before["seconds"] + watch.seconds, 3)
     return context.finish(name, {**told, "seconds": seconds, **facts})
 
@@ -96,10 +96,25 @@ def _delete(context: Context, stratum: Stratum, choice: Choice) -> Facts:
     if placed(context, stratum, choice).engine == IN_PROCESS:
         return {"rounds": 0, "rows": 0, "note": "done in process, together with the insertions"}
     work = _opened(context, stratum, choice, procedure)
-    work.run(*procedure.phases[:-1])
+    try:
+        work.run(*procedure.phases[:-1])
+    except Overdeleted as given_up:
+        return {"rounds": work.engine.rounds, "rows": 0, "given_up": str(given_up)}
     saved = handover.save(context, work.engine, procedure, (*work.folder, "delete"))
     rows = sum(one["rows"] for one in saved["versions"] if one["version"] == Version.DEL)
     return {"rounds": work.engine.rounds, "rows": rows, "saved": saved}
+
+
+def _finish_somehow(context: Context, stratum: Stratum, choice: Choice, before: Facts) -> Facts:
+    """Finish by the strategy chosen; by a recompute where its deletion grew too large, now or in a task before."""
+    if "given_up" not in before:
+        try:
+            return _finish(context, stratum, choice, before)
+        except Overdeleted as given_up:
+            before = {"rounds": 0, "given_up": str(given_up)}
+    instead = Choice("recompute", before["given_up"])
+    told = {"strategy": instead.strategy, "reason": instead.reason, "instead_of": choice.strategy}
+    return {**_finish(context, stratum, instead, before), **told}
 
 
 def _finish(context: Context, stratum: Stratum, choice: Choice, before: Facts) -> Facts:
@@ -150,6 +165,7 @@ def _opened(context: Context, stratum: Stratum, choice: Choice, procedure: Proce
     for name in stratum.names:
         put_old(context, frames, name)
     engine = Engine(frames, context.program.max_rounds, listen=_with_stratum(context, stratum))
+    engine.may_give_up = free(stratum, Mode(context.plan.mode))
     if choice.strategy in COUNTED:
         engine.counters = {name: counters_of(context, frames, stratum, name) for name in stratum.names}
     return _Work(context, stratum, procedure, engine, _folder(context, stratum))

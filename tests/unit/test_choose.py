@@ -1,0 +1,73 @@
+"""What past costs say of the next refresh: noise of small changes is no slope, and lines are not believed for ever."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.refresh_cases import in_normal_form, load_program
+
+from foreset.ir.strata import Stratum
+from foreset.plan.choose import BEYOND, Mode, Situation, Size, choose
+from foreset.plan.history import REMEMBERED, cost_of
+
+SPEC = """group: g
+sources:
+  edge: {table: t/edge, columns: {src: bigint, dst: bigint}}
+views:
+  v:
+    columns: {a: bigint, b: bigint}
+    rules:
+      - v(X, Y) :- edge(X, Y)
+      - v(X, Y) :- edge(X, Z), v(Z, Y)
+"""
+BUILT = ("recompute", 10.0, 0)
+
+
+@pytest.fixture
+def stratum() -> Stratum:
+    return in_normal_form(load_program(SPEC, "spec"))[1].strata[0]
+
+
+def records(*done: tuple[str, float, int], **more: Any) -> list[list[dict[str, Any]]]:
+    """One refresh each: strategy, seconds, changed rows."""
+    names = ("strategy", "seconds", "changed")
+    return [[{"views": ["v"], **dict(zip(names, one, strict=True)), **more}] for one in done]
+
+
+def chosen(stratum: Stratum, history: list[list[dict[str, Any]]], deleted: int, mode: Mode = Mode.AUTO) -> str:
+    situation = Situation({"edge": Size(0, deleted, 10_000)}, cost=cost_of(["v"], history))
+    return choose(stratum, situation, mode).strategy
+
+
+def test_noise_of_small_changes_is_no_slope(stratum: Stratum) -> None:
+    history = records(BUILT, ("dredf", 2.0, 1), ("dredf", 3.0, 1), ("dredf", 2.5, 1))
+    assert chosen(stratum, history, 2) == "dredf"
+    assert chosen(stratum, history, 100) == "dredf"
+    assert chosen(stratum, [*history, *records(("dredf", 4.0, 100))], 300) == "dredf"
+
+
+def test_a_line_through_past_costs_says_when_a_recompute_is_cheaper(stratum: Stratum) -> None:
+    history = records(BUILT, ("dredf", 2.0, 10), ("dredf", 7.0, 1000))
+    assert chosen(stratum, history, 1_500) == "dredf"
+    assert chosen(stratum, history, 1_700) == "recompute"
+    assert chosen(stratum, history, 1_700, Mode.INCREMENTAL) == "dredf"
+
+
+def test_far_beyond_what_was_seen_the_share_decides(stratum: Stratum) -> None:
+    history = records(BUILT, ("dredf", 2.0, 10), ("dredf", 4.0, 20))
+    assert chosen(stratum, history, 20 * BEYOND) == "recompute"
+    assert chosen(stratum, history, 20 * BEYOND + 1) == "dredf"
+    assert chosen(stratum, history, 2_600) == "recompute"
+
+
+def test_each_strategy_has_a_line_of_its_own(stratum: Stratum) -> None:
+    history = records(BUILT, ("insert", 90.0, 10))
+    assert chosen(stratum, history, 10) == "dredf"
+
+
+def test_a_strategy_that_was_given_up_is_not_tried_again_until_it_is_forgotten(stratum: Stratum) -> None:
+    history = records(BUILT) + records(("recompute", 12.0, 5), instead_of="dredf")
+    assert chosen(stratum, history, 5) == "recompute"
+    assert chosen(stratum, history, 1) == "recompute"
+    assert chosen(stratum, [*history, *records(*[BUILT] * REMEMBERED)], 5) == "dredf"
