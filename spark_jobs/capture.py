@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from foreset.refresh.capturing import capture_all, nothing_moved
-from foreset.refresh.jobs import parser, run_phase
+from foreset.refresh.jobs import parser, run
 
 
 def main() -> int:
     """Capture every source that has no mark yet."""
-    return run_phase(
-        parser(__doc__ or "").parse_args(),
-        lambda context, _: {"sources": capture_all(context), "unchanged": nothing_moved(context)},
-    )
+    return run(parser(__doc__ or "").parse_args(), "capture")
 
 
 if __name__ == "__main__":

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from foreset.refresh.committing import commit
-from foreset.refresh.jobs import parser, run_phase
+from foreset.refresh.jobs import parser, run
 
 
 def main() -> int:
     """Publish; exit 4 when another refresh came first."""
-    return run_phase(parser(__doc__ or "").parse_args(), lambda context, _: {"seq": commit(context).seq})
+    return run(parser(__doc__ or "").parse_args(), "commit")
 
 
 if __name__ == "__main__":

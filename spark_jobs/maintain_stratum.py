@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 
-from foreset.refresh.jobs import parser, run_phase
-from foreset.refresh.maintaining import Part, maintain
+from foreset.refresh.jobs import parser, run
 
 
 def main() -> int:
-    """Maintain stratum N, whose lower strata are finished."""
+    """Maintain stratum N, whose lower strata are finished. `insert` does what an earlier `delete` has not done."""
     arguments = parser(__doc__ or "")
     arguments.add_argument("--stratum", type=int, required=True)
-    arguments.add_argument("--part", choices=[part.value for part in Part], default=Part.ALL.value)
-    return run_phase(arguments.parse_args(), lambda context, given: maintain(context, given.stratum, given.part))
+    arguments.add_argument("--part", choices=["delete", "insert"], default="insert")
+    given = arguments.parse_args()
+    return run(given, given.part)
 
 
 if __name__ == "__main__":

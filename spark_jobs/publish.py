@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from foreset.refresh.jobs import parser, run_phase
-from foreset.refresh.publishing import publish
+from foreset.refresh.jobs import parser, run
 
 
 def main() -> int:
     """Bring exports up; may be repeated."""
-    return run_phase(parser(__doc__ or "").parse_args(), lambda context, _: publish(context))
+    return run(parser(__doc__ or "").parse_args(), "publish")
 
 
 if __name__ == "__main__":

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from foreset.refresh.checking import verify
-from foreset.refresh.jobs import parser, run_phase
+from foreset.refresh.jobs import parser, run
 
 
 def main() -> int:
     """Verify as the plan says; exit 3 when a row differs."""
-    return run_phase(parser(__doc__ or "").parse_args(), lambda context, _: verify(context))
+    return run(parser(__doc__ or "").parse_args(), "verify")
 
 
 if __name__ == "__main__":

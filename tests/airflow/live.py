@@ -27,6 +27,7 @@ T = TypeVar("T")
 
 # The project's own DAG file, and a way to die: a task whose mark exists kills what the mark says, once.
 DAGS = """\
+# Airflow reads a file for DAGs only if both words are in it.
 import os, pathlib, signal
 from foreset.orchestrate import operators
 from foreset.orchestrate.dags import load_dags

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
+ROOT = Path(__file__).resolve().parents[2]
 START = "fe ed ea ab dc bc cg"
 PARTS = [(part, number) for number in (1, 2, 3) for part in ("delete", "insert")]
 
@@ -204,3 +208,33 @@ def test_a_dry_run_publishes_nothing_whatever_is_cleared(world: World) -> None:
     assert night.do("commit", again=True)["status"] == "dry-run"
     assert night.do("publish", again=True)["status"] == "dry-run"
     assert world.open().manifest("reach") == []
+
+
+def test_jobs_run_phases_by_the_same_function(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def job(name: str, *more: str) -> tuple[int, str, str]:
+        common = ["--warehouse", world.root, "--group", "reach", "--refresh-id", "job"]
+        monkeypatch.setattr(sys, "argv", [name, *common, *more])
+        spec = importlib.util.spec_from_file_location(f"job_{name}", ROOT / "spark_jobs" / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        code = module.main()
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    code, _, said = job("capture")
+    assert code == 4, "nothing is open"
+    assert "error:" in said
+    opened = json.loads(job("open_run", "--spec", str(world.specs / "reach.yaml"), "--verify", "50")[1])
+    assert (opened["status"], opened["seq"]) == ("open", 1)
+    assert json.loads(job("capture")[1])["built"] == [1, 2, 3]
+    for number in ("1", "2", "3"):
+        assert job("maintain_stratum", "--stratum", number)[0] == 0
+    assert job("maintain_stratum", "--stratum", "3", "--part", "delete", "--again")[0] == 0
+    for name in ("verify", "quality", "commit", "publish"):
+        assert job(name)[0] == 0, name
+    assert json.loads(job("close")[1]) == {"status": "committed", "seq": 1}
+    assert words(world.open().read("reach.closure")) == closed(START.split())
