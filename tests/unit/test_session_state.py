@@ -8,13 +8,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from foreset.errors import EnvironmentFault, UsageError
 from foreset.session import Settings, inspect_server, open_session, stop_server
-from foreset.session.config import LOOPBACK, SESSION_CONF, connect_conf, fingerprint, jvm_conf
+from foreset.session.config import LOOPBACK, SESSION_CONF, connect_conf, default_memory_mb, fingerprint, jvm_conf
 from foreset.session.connect import endpoint_of
 from foreset.session.jars import JarSet, faults_of, read_lock, verified_jars
 from foreset.session.locations import StateFiles, absolute_warehouse, local_path, prepared, state_files
@@ -258,3 +259,14 @@ def test_the_import_is_cheap() -> None:
 def test_this_process_is_known() -> None:
     assert ProcessIdentity.of(os.getpid()).alive()
     assert not ProcessIdentity(psutil.pids()[-1] + 100_000, 0.0).alive()
+
+
+@pytest.mark.parametrize(
+    ("gigabytes", "cores", "megabytes"), [(24, 2, 2560), (4, 2, 1024), (2, 1, 1024), (64, 16, 8192), (16, 8, 4096)]
+)
+def test_the_heap_follows_memory_and_cores(
+    gigabytes: int, cores: int, megabytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(total=gigabytes << 30))
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    assert default_memory_mb() == megabytes

@@ -23,6 +23,7 @@ from foreset.session.locations import StateFiles
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 LOOPBACK = "127.0.0.1"
 IDLE_MINUTES = 15.0
+MEGABYTES_PER_CORE = 1280
 
 SESSION_CONF: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
@@ -65,8 +66,13 @@ class Settings:
 
 
 def default_memory_mb() -> int:
-    """Return a quarter of the machine's memory, at least 1 GB and at most 8 GB."""
-    return max(1024, min(8192, psutil.virtual_memory().total // (4 * 1024 * 1024)))
+    """Return a quarter of the machine's memory, but no more than its cores can fill; from 1 to 8 GB.
+
+    A heap grows as far as it may before it is swept: on 24 GB and two cores a quarter would be
+    6 GB of which a refresh needs one.
+    """
+    quarter = psutil.virtual_memory().total // (4 << 20)
+    return max(1024, min(8192, quarter, MEGABYTES_PER_CORE * (os.cpu_count() or 1)))
 
 
 def _megabytes(text: str) -> int:

@@ -13,10 +13,15 @@ if TYPE_CHECKING:
 
 def canonical(frame: DataFrame, columns: Sequence[str]) -> list[Column]:
     """The columns with -0.0 as 0.0 and every NaN as the one NaN, so that readers without Spark compare alike."""
+    types = {field.name: field.dataType for field in frame.schema.fields}
+    return [canonical_column(name, types[name]) for name in columns]
+
+
+def canonical_column(name: str, kind: DataType) -> Column:
+    """The same for one column whose type is known: asking a frame for its schema is a call to the server."""
     from pyspark.sql import functions as sf
 
-    types = {field.name: field.dataType for field in frame.schema.fields}
-    return [_canonical(sf.col(quoted(name)), types[name]).alias(name) for name in columns]
+    return _canonical(sf.col(quoted(name)), kind).alias(name)
 
 
 def same_row(left: DataFrame, right: DataFrame, pairs: Sequence[tuple[str, str]]) -> Column:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from foreset.ir.program import Column
 from foreset.ir.types import Type
-from foreset.store.canonical import canonical, quoted
+from foreset.store.canonical import canonical_column, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -58,4 +58,5 @@ def project(frame: DataFrame, columns: tuple[Column, ...], *keep: str) -> DataFr
         for c in columns
     ]
     typed = frame.select(*found, *(f.col(quoted(name)) for name in keep))
-    return typed.select(*canonical(typed, [c.name for c in columns]), *(f.col(quoted(name)) for name in keep))
+    known = (canonical_column(c.name, spark_type(c.type)) for c in columns)
+    return typed.select(*known, *(f.col(quoted(name)) for name in keep))

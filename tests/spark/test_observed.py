@@ -1,0 +1,35 @@
+"""Counts ride along with the work; where a Connect server forgets to send them, they are counted afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.sql import functions as F
+
+from foreset.engine.cutting import cut
+from foreset.ir.program import Column
+from foreset.ir.types import BIGINT
+from foreset.store.capture.feed import SIGN
+from foreset.store.capture.stage import Counts, stage
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("heard", [True, False], ids=["heard", "not heard"])
+def test_counts_are_right_whether_heard_or_not(
+    heard: bool, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not heard:
+        monkeypatch.setattr("pyspark.sql.connect.observation.Observation.get", property(lambda _: {}))
+    piece = cut(spark.range(10).where(F.col("id") % 2 == 0))
+    assert piece.rows == 5
+    assert sorted(row[0] for row in piece.frame.collect()) == [0, 2, 4, 6, 8]
+    signed = spark.range(5).select(F.col("id").alias("n"), F.when(F.col("id") < 2, -1).otherwise(1).alias(SIGN))
+    staged = stage(spark, signed, (Column("n", BIGINT),), str(tmp_path / "staged"))
+    assert staged.counts == Counts(3, 2)
+    assert sorted(row[0] for row in staged.minus.collect()) == [0, 1]
