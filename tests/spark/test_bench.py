@@ -1,0 +1,36 @@
+"""`make bench-refresh` in its small form: it runs, compares, and refuses to time wrong results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from bench import machine, refresh, report
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+def test_the_small_form_runs_and_is_kept(spark: SparkSession, tmp_path: Path) -> None:
+    lines = refresh.run(["dag"], "small", ["delete 1"], "each", spark)
+    assert [line.change for line in lines] == ["first load", "first load", "delete 1", "no-op"]
+    deleted, idle = lines[2], lines[3]
+    assert deleted.gone == 1
+    assert deleted.built is not None
+    assert (deleted.built.strategy, deleted.built.deleted) == ("recompute", deleted.kept.deleted)
+    assert deleted.ratio == deleted.built.seconds / deleted.kept.seconds
+    assert set(deleted.kept.phases) >= {"open", "capture", "stratum", "verify", "commit"}
+    assert (idle.kept.status, idle.rows) == ("unchanged", deleted.rows)
+    report.keep(tmp_path, "small", lines, machine.facts())
+    assert "| delete 1 |" in (tmp_path / "small.md").read_text()
+    assert len(json.loads((tmp_path / "small.json").read_text())["lines"]) == 4
+
+
+def test_a_wrong_result_is_not_timed(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refresh, "fingerprint", lambda _: (0, "0"))
+    with pytest.raises(SystemExit, match="expected"):
+        refresh.run(["dag"], "small", ["delete 1"], "none", spark)
