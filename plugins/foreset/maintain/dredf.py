@@ -1,8 +1,8 @@
 """`dredf`: DRed that first asks whether a row is still founded, where one derivation is proof enough.
 
-Plain over-deletion takes every row that loses a derivation, and all that was built on it: one edge out of the middle
-of a layered graph takes a third of its closure, and nearly all of it has to be put back. Here a row that has
-another derivation stays, unless its key lies on a circle (`shield.py`): what it supports is not touched.
+Plain over-deletion takes every row that loses a derivation, and all that was built on it: one edge of a layered graph
+takes a sixth of its closure on average, and nearly all of it has to be put back. Here a row that has another
+derivation stays, unless its key lies on a circle (`shield.py`): what it supports is not touched.
 What follows is DRed as it was: rows on circles are over-deleted, and rederived.
 """
 
