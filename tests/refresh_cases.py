@@ -21,11 +21,12 @@ from typing import Protocol
 import yaml
 from tests.cases_runner import parse_blocks
 
+from foreset.ir.aggregates import ELEMENT, Definition
 from foreset.ir.program import Column, Program
 from foreset.ir.rules import atoms
 from foreset.ir.strata import Layering, Stratum
 from foreset.ir.terms import Row, Value
-from foreset.ir.text import print_rule, print_value
+from foreset.ir.text import print_rule, print_term, print_value
 from foreset.ir.values import coerce, sort_key
 from foreset.plan.choose import Choice, Mode, Situation, choose
 from foreset.plan.translate import COUNTED, refusal
@@ -227,11 +228,24 @@ def spec_text(program: Program, group: str) -> str:
     """A program as a spec file."""
     lines = [f"group: {group}", "sources:"]
     lines += [f"  {s.name}: {{table: {s.table}, columns: {_columns(s.columns)}}}" for s in program.sources]
+    lines += ["aggregates:", *map(_definition, program.aggregates)] if program.aggregates else []
     lines.append("views:")
     for view in program.views:
         lines += [f"  {view.name}:", f"    columns: {_columns(view.columns)}", "    rules:"]
         lines += [f"      - {print_rule(rule)}" for rule in view.rules]
     return "\n".join(lines) + "\n"
+
+
+def _definition(one: Definition) -> str:
+    if one.fold is None:
+        assert one.composed is not None
+        return f"  {one.name}: {print_term(one.composed)}"
+    fold = one.fold
+    kinds = [str(kind) for _, kind in fold.takes]
+    takes = kinds[0] if fold.takes[0][0] == ELEMENT else f"[{', '.join(kinds)}]"
+    terms = {"zero": fold.zero, "add": fold.add, "remove": fold.remove, "merge": fold.merge, "finish": one.finish}
+    given = ", ".join(f"{name}: {json.dumps(print_term(term))}" for name, term in terms.items() if term is not None)
+    return f"  {one.name}: {{takes: {takes}, state: {fold.state}, {given}}}"
 
 
 def case_text(case: Case, intent: str, group: str = "found") -> str:

@@ -45,6 +45,8 @@ def fold_all(step: Aggregate, memory: Memory) -> Outcome:
         groups_of(memory.rows(Ref(aggregation.members, v)), aggregation) for v in (Version.PLUS, Version.MINUS)
     )
     touched = dict.fromkeys((*came, *went))
+    if not touched:
+        return Outcome((), (), 0, 0)
     old = {row[:width]: row[width:] for row in memory.rows(Ref(step.relation, Version.OLD)) if row[:width] in touched}
     new: dict[Row, Row | None] = {}
     for group in touched:

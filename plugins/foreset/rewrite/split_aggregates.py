@@ -199,7 +199,7 @@ def _planned(
         read = {int(var.name) for var in variables(found.term)}
         for place, accumulator in enumerate(used):
             if held.setdefault(accumulator, _UNREAD) is _UNREAD and place in read:
-                held[accumulator] = Var(f"{one.var.name}.{accumulator.label}", made.span)
+                held[accumulator] = Var(f"{one.var.name.rstrip('.')}.{accumulator.label}", made.span)
         finish = substituted(found.term, {str(i): held[accumulator] for i, accumulator in enumerate(used)})
         if finish != made.result:
             literals.append(Comparison("=", made.result, finish, made.span))

@@ -30,10 +30,10 @@ class Scope:
 def with_aggregates(rule: Rule, scope: Scope, plain: Callable[[Literal], Literal], report: Report) -> Rule:
     """`rule` with its aggregates beside the sets that they are made of; `plain` tells functions from relations."""
     sets: dict[str, SetOf] = {}
-    for one in rule.sets:
-        if one.var.name in sets:
+    for i, one in enumerate(rule.sets):
+        if one.var.name in sets and not one.local:
             report.add(rule_faults.set_twice(one.var.name, one.span or _NOWHERE))
-        sets[one.var.name] = replace(one, body=tuple(map(plain, one.body)))
+        sets[f"{i}" if one.local else one.var.name] = replace(one, body=tuple(map(plain, one.body)))
     body: list[Literal] = []
     for literal in rule.body:
         if isinstance(literal, Atom) and scope.aggregate(literal):

@@ -180,6 +180,11 @@ def _at(node: Term | Literal | SetOf) -> Span:
     return node.span
 
 
+def _set_name(result: Var) -> str:
+    """A name for the set of a short form, which nobody else can write."""
+    return f"{result.name}."
+
+
 class _Build:
     """One method for each alternative of rules.lark; children come from left to right."""
 
@@ -250,7 +255,8 @@ class _Build:
         if op == "=" and isinstance(left, Var) and isinstance(right, Var) and right.name in gathered:
             found = gathered.pop(right.name)
             made = replace(found.aggregates[0], result=left)
-            return replace(found, aggregates=(made,), span=_through(_at(left), _at(found)))
+            var = replace(found.var, name=_set_name(left))
+            return replace(found, var=var, aggregates=(made,), span=_through(_at(left), _at(found)))
         return Comparison(op, left, right, span=_through(left.span, right.span))
 
     # ------------------------------------------------------------ sets
@@ -301,7 +307,7 @@ class _Build:
         result = Var(work.fresh(name.capitalize()), span)
         made = Aggregated(name, args, result, span)
         work.gathered[result.name] = SetOf(
-            tuple(elements), inside, Var(work.fresh("Set"), span), (made,), local=True, span=span
+            tuple(elements), inside, Var(_set_name(result), span), (made,), local=True, span=span
         )
         return result
 
