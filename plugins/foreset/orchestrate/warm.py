@@ -1,6 +1,6 @@
 """What every task needs, imported once: tasks are forked from the scheduler of `foreset up`, which imports this.
 
-It saves each task the seconds that pyspark, pandas and pyarrow take to import. Only modules are
+It saves each task the seconds that pyspark, pandas and Great Expectations take to import. Only modules are
 loaded: no session, no channel and no thread may exist before a fork.
 """
 
@@ -13,7 +13,8 @@ from pathlib import Path
 MODULES = (
     "foreset.orchestrate.dags",
     "foreset.refresh.phases",
-    "foreset.refresh.quality",
+    "foreset.quality.checker",
+    "great_expectations",
     "pyspark.sql.connect.session",
     "pandas",
 )
