@@ -82,6 +82,7 @@ def status(*, json: AsJson = False, specs: Specs = SPECS, warehouse: Warehouse =
 
 
 def _status(opened: Opened, group: str) -> dict[str, Any]:
+    from foreset.ir.program import is_hidden
     from foreset.store import manifest
 
     layout = opened.layout(group)
@@ -92,7 +93,7 @@ def _status(opened: Opened, group: str) -> dict[str, Any]:
     views = {
         name: {"rows": pin.rows, "inserted": pin.inserted, "deleted": pin.deleted, "strategy": pin.strategy,
                "reason": pin.reason, "engine": where.get(name, "")}
-        for name, pin in row.views.items()
+        for name, pin in row.views.items() if not is_hidden(name)
     }  # fmt: skip
     pins = row.sources.items()
     sources = {name: {"read": pin.to_version, "now": _head(layout.root, pin.table)} for name, pin in pins}

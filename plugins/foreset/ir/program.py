@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from foreset.diagnostics import Span
 from foreset.ir.aggregates import Aggregation, Definition
 from foreset.ir.expectations import Expectation
-from foreset.ir.rules import Rule
+from foreset.ir.rules import Rule, atoms
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 
-STRATEGIES = ("auto", "incremental", "strict", "recompute", "insert", "counting", "dred", "dredc", "stdel")
+STRATEGIES = ("auto", "incremental", "strict", "recompute", "insert", "counting", "dred", "dredf", "dredc", "stdel")
 DEFAULT_MAX_ROUNDS = 1000
 
 
@@ -52,6 +52,31 @@ class View:
     hidden: bool = False  # made by rewrite for other views; users do not see it
     span: Span | None = field(default=None, compare=False, repr=False)
     strategy_span: Span | None = field(default=None, compare=False, repr=False)
+
+
+def auxiliaries(program: Program, view: str) -> tuple[str, ...]:
+    """The hidden views by which `view` is kept, those that they read first."""
+    by_name = {one.name: one for one in program.views}
+    found: dict[str, None] = {}
+
+    def visit(name: str) -> None:
+        for rule in by_name[name].rules:
+            for atom, _ in atoms(rule):
+                read = atom.relation
+                if read in by_name and by_name[read].hidden and read != name and read not in found:
+                    visit(read)
+                    found[read] = None
+
+    visit(view)
+    return tuple(found)
+
+
+HIDDEN = "~"  # stands in the names of hidden views, and in no name that users can write
+
+
+def is_hidden(name: str) -> bool:
+    """True for the views that rewrite makes for others."""
+    return HIDDEN in name
 
 
 def member_columns(view: View) -> tuple[Column, ...]:

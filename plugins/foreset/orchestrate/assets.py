@@ -42,4 +42,4 @@ def sources_of(program: Program) -> list[Asset]:
 
 def views_of(program: Program) -> list[Asset]:
     """What a group publishes."""
-    return [view_asset(program.group, view.name) for view in program.views]
+    return [view_asset(program.group, view.name) for view in program.shown]

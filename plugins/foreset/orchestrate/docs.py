@@ -27,7 +27,7 @@ def page(program: Program, layering: Layering) -> str:
                     text(program.owner) or "-",
                     when(program),
                     str(len(program.sources)),
-                    str(len(program.views)),
+                    str(len(program.shown)),
                     str(len(layering.strata)),
                 )
             ],
@@ -42,7 +42,7 @@ def page(program: Program, layering: Layering) -> str:
         "## Sources",
         _table(("source", "table or view", "columns", "about"), [_source(source) for source in program.sources]),
         "## Views",
-        *(_view(view) for view in program.views),
+        *(_view(view) for view in program.shown),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

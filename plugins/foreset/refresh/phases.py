@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from foreset.errors import EnvironmentFault, Fenced
+from foreset.ir.program import is_hidden
 from foreset.plan.frozen import Request
 from foreset.refresh.capturing import capture_all, nothing_moved
 from foreset.refresh.checking import verify
@@ -135,7 +136,7 @@ def _publish(context: Context, _: Job) -> Facts:
     if row is None:
         raise EnvironmentFault(f"refresh {context.run.refresh_id} is not committed", "run its commit task first")
     views = {name: {"inserted": pin.inserted, "deleted": pin.deleted, "rows": pin.rows}
-             for name, pin in row.views.items()}  # fmt: skip
+             for name, pin in row.views.items() if not is_hidden(name)}  # fmt: skip
     return {"seq": row.seq, "views": views, **done}
 
 

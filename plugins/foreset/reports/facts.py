@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from foreset.ir.program import is_hidden
 from foreset.reports.directory import Directory, Facts, moment
 from foreset.reports.model import Expectation, Failure, Quality, SourceLine, Step, Verification, ViewLine
 from foreset.store.rows import ManifestRow
@@ -100,6 +101,7 @@ def views_of_row(row: ManifestRow) -> tuple[ViewLine, ...]:
     return tuple(
         _view(name, strata.get(name, {}), pin.inserted, pin.deleted, pin.rows, strategy=pin.strategy, reason=pin.reason)
         for name, pin in row.views.items()
+        if not is_hidden(name)
     )
 
 
@@ -108,7 +110,7 @@ def views_of_run(directory: Directory, previous: ManifestRow | None) -> tuple[Vi
     if directory.program is None or directory.layering is None:
         return ()
     lines = []
-    for view in directory.program.views:
+    for view in directory.program.shown:
         number = directory.layering.of(view.name).number
         pin = previous.views.get(view.name) if previous else None
         before = pin.rows if pin else 0

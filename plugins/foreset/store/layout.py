@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
+from foreset.ir.program import is_hidden
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.~+:-]*")
 PRIVATE = "_foreset"
 
@@ -44,7 +46,9 @@ class Layout:
         _checked(self.group)
 
     def view(self, name: str) -> str:
-        """The view's Delta table."""
+        """The view's Delta table; a hidden view is a state of others."""
+        if is_hidden(name):
+            return self.state(name)
         return join(self.root, self.group, _checked(name))
 
     def state(self, name: str) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from foreset.errors import UsageError
+from foreset.ir.program import is_hidden
 from foreset.store import arrow, leases, manifest
 from foreset.store.layout import Layout
 from foreset.store.rows import ManifestRow, ViewPin
@@ -43,7 +44,7 @@ class Snapshot:
     @property
     def views(self) -> tuple[str, ...]:
         """The names of the views in it."""
-        return tuple(self._row.views)
+        return tuple(name for name in self._row.views if not is_hidden(name))
 
     def arrow(self, view: str) -> pa.Table:
         """The rows of a view, with its declared columns."""
