@@ -13,6 +13,7 @@ import argparse
 import datetime
 import os
 import shutil
+import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -41,6 +42,13 @@ class Demo:
         self.place, self.began, self.step = place, time.monotonic(), 0
         self.warehouse, self.specs, self.home = str(place / "warehouse"), place / "view_specs", Home(place / "airflow")
         self.airflow = Airflow("")
+        self.warming: subprocess.Popen[bytes] | None = None
+
+    def end(self) -> None:
+        """End whatever was started."""
+        if self.warming is not None:
+            self.warming.kill()
+        end(self.home.folder, self.warehouse)
 
     def tell(self, text: str) -> None:
         """Begin a step."""
@@ -58,7 +66,7 @@ class Demo:
 
         self.tell("Airflow starts, with one DAG for each spec, and Spark beside it")
         running = start(Project(self.place, self.specs, self.warehouse), self.home)
-        warm_spark(self.warehouse)
+        self.warming = warm_spark(self.warehouse)
         self.airflow = wait_until_healthy(running, self.home, say)
         say(f"{running.url} knows {', '.join(wait_for_dags(self.airflow, self.specs))}")
 
@@ -200,7 +208,7 @@ def main(arguments: list[str]) -> int:
         print("\nstopped")
     finally:
         if not (given.keep and finished):
-            end(place / "airflow", str(place / "warehouse"))
+            demo.end()
     if not finished:
         return 130
     demo.where_to_look()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -57,6 +58,7 @@ class Live:
 
     folder: Path
     airflow: Airflow = field(default_factory=lambda: Airflow(""))
+    warming: subprocess.Popen[bytes] | None = None
 
     @property
     def home(self) -> Home:
@@ -72,11 +74,11 @@ class Live:
 
     def start(self) -> None:
         """Start Airflow and Spark, and wait for both."""
-        spark = warm_spark(self.warehouse)
+        self.warming = warm_spark(self.warehouse)
         running = start(Project(self.folder, self.specs, self.warehouse, 8191), self.home)
         self.airflow = wait_until_healthy(running, self.home, limit_s=PATIENCE_S)
         wait_for_dags(self.airflow, self.specs, PATIENCE_S)
-        spark.wait()
+        self.warming.wait()
 
     def spec(self, name: str, text: str) -> None:
         self.specs.mkdir(exist_ok=True)
@@ -147,6 +149,8 @@ def project(folder: Path) -> Iterator[Live]:
     try:
         yield live
     finally:
+        if live.warming is not None:
+            live.warming.kill()
         end(live.home.folder, live.warehouse)
 
 

@@ -62,6 +62,7 @@ def up(
             tell("waiting for Spark")
             warming.wait()
     except BaseException:
+        warming.kill()
         end(home, warehouse)
         raise
     shown = {"url": running.url, "user": "admin", "password": place.password("admin"), "dags": dags}
