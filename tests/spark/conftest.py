@@ -49,6 +49,12 @@ def spark(spark_handle: SessionHandle) -> SparkSession:
 
 
 @pytest.fixture
+def on_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small strata in Spark too: for tests of what Spark does."""
+    monkeypatch.setenv("FORESET_ENGINE", "spark")
+
+
+@pytest.fixture
 def warehouse(tmp_path: Path) -> str:
     """An empty warehouse."""
     place = tmp_path / "warehouse"

@@ -2,9 +2,18 @@
 
 Run by test_crashes.py and test_fencing.py:
 
-    python -m tests.spark.crasher WAREHOUSE SPECS GROUP REFRESH_ID POINT SPARK
+    python -m tests.spark.crasher WAREHOUSE SPECS GROUP REFRESH_ID POINT SPARK [force]
 
-Points are functions of Foreset with `before` or `after`: nothing in the product knows of them.
+Points are functions of Foreset with `before` or `after`: nothing in the product knows of them. The numbers
+are those of the crash points that reliability notes list for a commit of many tables:
+
+    C1  epoch allocated, source versions not recorded    C8  all staged, not verified
+    C2  source versions recorded                         C9  verification failed, the abort half done
+    C3  files written, no log entry, no mark             C10 verified, not committed
+    C4  log entry written beside the log, not published  C11 all views written, the manifest not
+    C5  a version published, its answer lost             C12 manifest durable, its answer lost
+    C6  one view of several written                      C13 published, its caller never told
+    C7  reset to the pin done, the write not             C14 committed, publishing not begun
 """
 
 from __future__ import annotations
@@ -14,6 +23,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 POINTS = {
@@ -22,6 +32,10 @@ POINTS = {
     "captured, not maintained": ("foreset.refresh.whole:maintain", "before"),
     "C3 differential written, stratum not marked": ("foreset.refresh.maintaining:_stage_view", "after"),
     "one stratum of two maintained": ("foreset.refresh.whole:maintain", "after"),
+    "C4 log entry not published": ("foreset.store.signed:append_arrow", "torn"),
+    "C7 reset to the pin, not written": ("foreset.store.pins:_reset", "after"),
+    "C9 verification failed, abort half done": ("foreset.refresh.whole:close_run", "refused"),
+    "C13 published, caller not told": ("foreset.refresh.whole:publish", "after"),
     "C8 all staged, not verified": ("foreset.refresh.whole:verify", "before"),
     "C10 verified, not committed": ("foreset.refresh.whole:commit", "before"),
     "C5 a view version published, not noted": ("foreset.store.pins:_identified", "before"),
@@ -46,9 +60,14 @@ def plant(point: str) -> None:
     module = importlib.import_module(module_name)
     honest: Callable[..., Any] = getattr(module, name)
 
+    if when == "refused":
+        refuse()
+
     def deadly(*args: Any, **kwargs: Any) -> Any:
         setattr(module, name, honest)
-        if when == "before":
+        if when == "torn":
+            tear(Path(args[0]))
+        if when != "after":
             os.kill(os.getpid(), sent)
             return honest(*args, **kwargs)
         result = honest(*args, **kwargs)
@@ -58,15 +77,35 @@ def plant(point: str) -> None:
     setattr(module, name, deadly)
 
 
+def tear(table: Path) -> None:
+    """What a writer leaves that dies in the middle: half a data file, and a log entry under a name of its own."""
+    (table / "part-00000-torn.zstd.parquet").write_bytes(b"PAR1 half of a file")
+    log = table / "_delta_log"
+    newest = max(log.glob("*.json"))
+    (log / f"{int(newest.stem) + 1:020d}.json#1").write_text(newest.read_text()[:200])
+    (log / f".{int(newest.stem) + 1:020d}.json.tmp").write_text("")
+
+
+def refuse() -> None:
+    """Let verification fail."""
+    import foreset.refresh.whole
+
+    def refused(_: object) -> None:
+        raise foreset.VerificationFailed("planted")
+
+    foreset.refresh.whole.verify = refused  # type: ignore[assignment]
+
+
 def main() -> int:
     """Refresh, and die if a point is named."""
-    warehouse, specs, group, refresh_id, point, spark = sys.argv[1:]
+    warehouse, specs, group, refresh_id, point, spark, *more = sys.argv[1:]
     import foreset.refresh.whole
 
     if point:
         plant(point)
     try:
-        result = foreset.open(warehouse, specs, spark).refresh(group, "incremental", 60, refresh_id=refresh_id)
+        wh = foreset.open(warehouse, specs, spark)
+        result = wh.refresh(group, "incremental", 60, refresh_id=refresh_id, force="force" in more)
     except foreset.ForesetError as error:
         print(error, file=sys.stderr)
         return error.exit_code

@@ -15,7 +15,9 @@ def may_write_through(warehouse: str, endpoint: str) -> contextlib.AbstractConte
     """Guard a warehouse on a disk of this machine; an object store has a log store of its own to do that."""
     files = state_files(warehouse)
     state = read_state(files)
-    if state is not None and endpoint in {f"localhost:{state.port}", f"{LOOPBACK}:{state.port}"}:
+    host, _, port = endpoint.rpartition(":")
+    endpoint = f"localhost:{port}" if host in {LOOPBACK, "[::1]"} else endpoint  # one server, one name
+    if state is not None and endpoint == f"localhost:{state.port}":
         return _present(files)  # the warehouse's own server, whose JVM holds the writer lock already
     if local_path(warehouse) is None:
         return contextlib.nullcontext()
