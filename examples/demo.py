@@ -60,7 +60,8 @@ class Demo:
         self.tell("A warehouse: Debian's packages of one day, what they need, and some roads")
         sample_warehouse.load_day1(self.warehouse)
         night = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=NIGHT_S + 59)
-        self.write_specs(night)
+        for group in GROUPS:
+            self.write_spec(group, night)
         say(f"tables in  {shown(self.warehouse)}")
         say(f"views in   {shown(self.specs)}: {', '.join(GROUPS)}; tonight's refresh is at {night:%H:%M} UTC")
 
@@ -95,14 +96,13 @@ class Demo:
             say(f"  {line}")
         say(f"readers still see seq {before}, whole; the next good load brings the next seq")
 
-    def write_specs(self, night: datetime.datetime) -> None:
-        """The project's own specs, with tonight's hour."""
-        self.specs.mkdir(parents=True)
-        for group in GROUPS:
-            text = (ROOT / "view_specs" / f"{group}.yaml").read_text(encoding="utf-8")
-            lines = [f'schedule: "{night.minute} {night.hour} * * *"' if line.startswith("schedule:") else line
-                     for line in text.splitlines()]  # fmt: skip
-            (self.specs / f"{group}.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    def write_spec(self, group: str, night: datetime.datetime) -> None:
+        """The project's own spec, with tonight's hour."""
+        self.specs.mkdir(parents=True, exist_ok=True)
+        text = (ROOT / "view_specs" / f"{group}.yaml").read_text(encoding="utf-8")
+        hour = f'schedule: "{night.minute} {night.hour} * * *"'
+        lines = [hour if line.startswith("schedule:") else line for line in text.splitlines()]
+        (self.specs / f"{group}.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def scheduled(self, group: str) -> str:
         """The run that the scheduler starts tonight; on a slow machine the night comes a little later."""
@@ -111,16 +111,16 @@ class Demo:
                 return next(run for run in self.runs_of(group) if run.startswith("scheduled"))
             due = self.airflow.get(f"/dags/{dag_id(group)}")["next_dagrun_run_after"]
             if due and parsed(due) - now() > datetime.timedelta(minutes=10):  # it was not ready in time
-                shutil.rmtree(self.specs)
-                self.write_specs(now() + datetime.timedelta(seconds=90))
+                self.write_spec(group, now() + datetime.timedelta(seconds=90))
                 time.sleep(40)
             time.sleep(0.5)
 
     def another(self, group: str, known: set[str]) -> str:
-        """A run that was not there before."""
+        """The run that an asset event has started since."""
         while True:
             with suppress(StopIteration):
-                return next(run for run in sorted(self.runs_of(group)) if run not in known)
+                fresh = sorted(self.runs_of(group) - known)
+                return next(run for run in fresh if run.startswith("asset_triggered"))
             time.sleep(0.5)
 
     def runs_of(self, group: str) -> set[str]:
@@ -163,6 +163,7 @@ class Demo:
         say(f"foreset status {where}")
         say(f"foreset show supply_chain.fit_to_ship {where} --limit 5")
         say(f"foreset changes reach.closure {where}")
+        say(f"foreset report reach {where} --output report.html")
         say(f"foreset up --home {shown(self.home.folder)} {where}")
         say("  and in Airflow: Dags > foreset_supply_chain > Graph; the failed run of foreset_reach; its report")
 

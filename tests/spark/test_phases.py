@@ -18,6 +18,7 @@ from tests.spark.test_refresh import World, closed, words
 import foreset
 from foreset.plan.frozen import Request
 from foreset.refresh import maintaining, phases
+from foreset.refresh.context import Context
 from foreset.refresh.phases import Job, perform
 from foreset.store.manifest import AlreadyCommitted
 
@@ -131,7 +132,7 @@ def test_a_task_that_died_is_tried_again_and_goes_on(world: World, monkeypatch: 
 
     monkeypatch.setattr(phases, "maintain", counted)
     with monkeypatch.context() as patch:
-        patch.setattr(maintaining, "_stage_view", _dies)
+        patch.setattr(Context, "finish", _dies)  # everything is staged, and nobody knows of it
         with pytest.raises(ConnectionError):
             night.do("insert", 1)
     with pytest.raises(foreset.Fenced, match=r"night.*at work"):
