@@ -87,6 +87,7 @@ class Warehouse:
     def check(self) -> list[Diagnostic]:
         """All faults and warnings of all specs."""
         from foreset.analyse.across import check_groups
+        from foreset.reference.inverses import proven
         from foreset.rewrite.pipeline import prepare
 
         found: list[Diagnostic] = []
@@ -95,7 +96,7 @@ class Warehouse:
         for one in loaded:
             found += one.report
             if one.program is not None:
-                prepared = prepare(one.program)
+                prepared = proven(prepare(one.program))
                 found += prepared.report
                 sound += [prepared.program] if prepared.program else []
         names = {one.program.group if one.program else Path(one.file).stem for one in loaded}
@@ -143,10 +144,10 @@ class Warehouse:
 
     @contextmanager
     def _session(self) -> Iterator[SparkSession]:
-        from foreset.session.open import open_session
+        from foreset.session.lazy import lazy_session
 
-        with open_session(self._spark, self.root) as handle:
-            yield handle.spark
+        with lazy_session(self._spark, self.root) as spark:
+            yield spark
 
 
 def open_warehouse(

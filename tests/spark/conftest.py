@@ -54,6 +54,13 @@ def on_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORESET_ENGINE", "spark")
 
 
+@pytest.fixture(autouse=True)
+def engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests are about Spark: small as their tables are, strata run there, and not in process."""
+    if "FORESET_ENGINE" not in os.environ:
+        monkeypatch.setenv("FORESET_ENGINE", "spark")
+
+
 @pytest.fixture
 def warehouse(tmp_path: Path) -> str:
     """An empty warehouse."""

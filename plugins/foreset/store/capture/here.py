@@ -115,30 +115,39 @@ def _netted(changes: pa.Table) -> pa.Table:
 
 def _copies(table: DeltaTable, names: Sequence[str], keys: pa.Table, columns: tuple[Column, ...]) -> pa.Array:
     """How often each of `keys` stands in the table, which is read only between their least and greatest values."""
+    import pyarrow as pa
+
+    dataset = table.to_pyarrow_dataset()
+    kinds = [dataset.schema.field(name).type for name in names]
+    same = [field.type.equals(kind) for field, kind in zip(keys.schema, kinds, strict=True)]
+    bounds = [_between(name, keys[i]) for i, name in enumerate(names) if same[i]]
+    within = [bound for bound in bounds if bound is not None]
+    try:
+        return _counted(dataset.scanner(list(names), filter=reduce(and_, within) if within else None), keys, columns)
+    except pa.ArrowNotImplementedError:  # files of a delta-rs DELETE hold string views, which Arrow does not compare
+        return _counted(dataset.scanner(list(names)), keys, columns)
+
+
+def _counted(scanner: pyarrow.dataset.Scanner, keys: pa.Table, columns: tuple[Column, ...]) -> pa.Array:
     import duckdb
     import numpy as np
     import pyarrow as pa
 
     counts = np.zeros(keys.num_rows, dtype=np.int64)
-    if keys.num_rows:
-        dataset = table.to_pyarrow_dataset()
-        kinds = [dataset.schema.field(name).type for name in names]
-        same = [field.type.equals(kind) for field, kind in zip(keys.schema, kinds, strict=True)]
-        bounds = [_between(name, keys[i]) for i, name in enumerate(names) if same[i]]
-        within = [bound for bound in bounds if bound is not None]
-        scanner = dataset.scanner(list(names), filter=reduce(and_, within) if within else None)
-        labels = [f"c{i}" for i in range(len(names))]
-        on = " and ".join(f"t.{label} is not distinct from k.{label}" for label in labels)
-        with duckdb.connect() as connection:
-            numbered = keys.rename_columns(labels).append_column(ROW, pa.array(np.arange(keys.num_rows)))
-            connection.register("k", numbered)
-            for batch in scanner.to_batches():
-                if batch.num_rows:
-                    rows = _declared(pa.table(batch), columns).rename_columns(labels)
-                    connection.register("t", rows)
-                    query = f"select k.{ROW} r, count(*) n from t join k on {on} group by k.{ROW}"  # noqa: S608
-                    found = connection.sql(query).to_arrow_table()
-                    counts[found["r"].to_numpy()] += found["n"].to_numpy()
+    if not keys.num_rows:
+        return pa.array(counts)
+    labels = [f"c{i}" for i in range(len(columns))]
+    on = " and ".join(f"t.{label} is not distinct from k.{label}" for label in labels)
+    with duckdb.connect() as connection:
+        numbered = keys.rename_columns(labels).append_column(ROW, pa.array(np.arange(keys.num_rows)))
+        connection.register("k", numbered)
+        for batch in scanner.to_batches():
+            if batch.num_rows:
+                rows = _declared(pa.table(batch), columns).rename_columns(labels)
+                connection.register("t", rows)
+                query = f"select k.{ROW} r, count(*) n from t join k on {on} group by k.{ROW}"  # noqa: S608
+                found = connection.sql(query).to_arrow_table()
+                counts[found["r"].to_numpy()] += found["n"].to_numpy()
     return pa.array(counts)
 
 
