@@ -12,6 +12,7 @@ import pytest
 from tests.property.programs import random_case
 from tests.refresh_cases import CASES, STRATEGIES, Reference, evaluated, read_case, run_strategy
 
+from foreset.errors import EvaluationError
 from foreset.ir.reads import handed_over
 from foreset.ir.steps import Procedure, Ref
 from foreset.ir.terms import Row
@@ -74,14 +75,14 @@ def test_every_case_with_every_strategy(parts: Parts) -> None:
         case = read_case(path)
         for strategy in STRATEGIES:
             assert run_strategy(case, Reference(), strategy)[0] == case.expected, f"{path.stem} by {strategy}"
-    assert parts.broken == {"counting", "dred", "dredc"}
+    assert parts.broken >= {"aggregate", "counting", "dred", "dredc", "dredf"}
 
 
 def test_random_programs(parts: Parts) -> None:
     for seed in range(SEED, SEED + PROGRAMS):
         case = random_case(seed)
         expected = evaluated(case)
-        for strategy in ("counting", "dred", "dredc"):
+        for strategy in ("counting", "dred", "dredc", "dredf"):
             assert run_strategy(case, Reference(), strategy)[0] == expected, f"seed {seed} by {strategy}"
 
 
@@ -94,6 +95,6 @@ def test_what_is_handed_over_is_needed(version: Version, parts: Parts) -> None:
         case = read_case(path)
         try:
             wrong += [path.stem] * (run_strategy(case, Reference(), "dred")[0] != case.expected)
-        except AssertionError:
+        except (AssertionError, EvaluationError):
             wrong.append(path.stem)
     assert wrong
