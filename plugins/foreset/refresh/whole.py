@@ -21,7 +21,7 @@ from foreset.refresh.opening import open_refresh
 from foreset.refresh.publishing import publish
 from foreset.refresh.quality import quality
 from foreset.refresh.scheduling import run_strata, width
-from foreset.session.connect import make_active
+from foreset.session.lazy import activate, interrupt
 from foreset.store.epochs import close_run
 from foreset.store.layout import Layout
 from foreset.store.manifest import AlreadyCommitted, at
@@ -96,7 +96,7 @@ def _through(context: Context, watch: Stopwatch, *, dry_run: bool) -> RefreshRes
     if nothing_moved(context):
         close_run(context.run, "unchanged")
         return _result(context, context.run.prev_seq, "unchanged", watch)
-    run_strata(context.layering, lambda number: _maintain(context, number), width(), context.spark.interruptAll)
+    run_strata(context.layering, lambda number: _maintain(context, number), width(), lambda: interrupt(context.spark))
     verify(context)
     quality(context)
     if dry_run:
@@ -108,7 +108,7 @@ def _through(context: Context, watch: Stopwatch, *, dry_run: bool) -> RefreshRes
 
 
 def _maintain(context: Context, number: int) -> None:
-    make_active(context.spark)  # pyspark knows the active session by thread
+    activate(context.spark)  # pyspark knows the active session by thread
     maintain(context, number)
 
 
