@@ -1,6 +1,6 @@
 """Readers in other processes while refreshes commit: no reading is a mixture of two refreshes.
 
-300 readings in `make test`, 10,000 under FORESET_LONG=1.
+300 readings in `make test`, 10,000 under FORESET_LONG=1, or as many as FORESET_READS says.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-READS = 10_000 if os.environ.get("FORESET_LONG") else 300
+READS = int(os.environ.get("FORESET_READS", "10000" if os.environ.get("FORESET_LONG") else "300"))
 MOST_REFRESHES = 2_000
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = """\
