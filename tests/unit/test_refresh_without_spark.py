@@ -140,3 +140,21 @@ def test_an_engine_can_be_asked_for(wh: Warehouse, monkeypatch: pytest.MonkeyPat
 def test_facts_are_plain_data(wh: Warehouse) -> None:
     wh.refresh("reach")
     assert json.dumps(wh.manifest("reach"))
+
+
+def test_a_table_with_much_appended_is_written_anew(
+    wh: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Past the threshold a refresh appends and compacts in one version, which holds no entry of the past."""
+    from foreset.store import signed
+
+    wh.refresh("reach")
+    monkeypatch.setattr(signed.Threshold, "passed", lambda *_: True)
+    write_deltalake(table(tmp_path), edges("gh"), mode="append")
+    DeltaTable(table(tmp_path)).delete("src = 'b' and dst = 'c'")
+    wh.refresh("reach")
+    holds(wh, "fe ed ea ab dc cg gh")
+    pin = wh.manifest("reach")[-1]["views"]["closure"]
+    extent = signed.describe(f"{wh.root}/{pin['path']}", pin["version"])
+    assert (extent.minus_rows, extent.log_files) == (0, 0)
+    assert extent.plus_rows == pin["rows"] == wh.read("reach.closure").num_rows

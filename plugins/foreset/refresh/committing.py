@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]
 ENGINE = ("engine", "engine_reason")
-IN_PROCESS_ROWS = 100_000  # differentials up to here are appended without a Spark job
+IN_PROCESS_ROWS = 1_000_000  # up to here rows are written without a Spark job
 
 
 def write_views(context: Context) -> dict[str, ViewPin]:
@@ -73,6 +73,10 @@ def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts
     if signed.Threshold().passed(extent, plus["rows"], minus["rows"]):
 
         def rebase(txn: Txn) -> None:
+            if _few(context, plus, minus) and previous.rows <= IN_PROCESS_ROWS:
+                sides = _arrow(plus, columns), _arrow(minus, columns)
+                signed.rebase_arrow(path, previous.version, *sides, seq, txn)
+                return
             came, went = _frame(context, plus, view.columns), _frame(context, minus, view.columns)
             signed.rebase(context.spark, path, previous.version, came, went, seq, txn)
 

@@ -151,6 +151,16 @@ def rebase(
     load(path, rows if plus is None else rows.unionByName(plus), seq, txn)
 
 
+def rebase_arrow(path: str, version: int, plus: pa.Table, minus: pa.Table, seq: int, txn: pins.Txn) -> None:
+    """The same for rows that fit into this process."""
+    import pyarrow as pa
+
+    from foreset.store import arrow
+
+    rows = arrow.difference(arrow.read(path, version, plus.column_names).cast(plus.schema), minus)
+    load_arrow(path, pa.concat_tables([rows, plus]), seq, txn)
+
+
 def describe(path: str, version: int | None = None) -> Extent:
     """Read a table's extent from its log."""
     import pyarrow as pa
