@@ -4,7 +4,7 @@ whole, the retry ends the same refresh, and the same refresh id gives the same s
 C7 needs a write of an earlier refresh that nobody committed, so another refresh dies first. C4 and C9 are planted:
 delta-rs cannot be stopped inside, and honest refreshes pass verification. Points without a number are our own.
 
-Some points run in `make test`; all of them, five times each, by `make test-crash` (FORESET_LONG=1).
+Some points run in `make test`; all of them, five times each, by `make test-crash` (FORESET_LONG=1; FORESET_SEEDS says how often).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 ALWAYS = ("C3", "C6", "C12")
-SEEDS = range(5) if os.environ.get("FORESET_LONG") else range(1)
+SEEDS = range(int(os.environ.get("FORESET_SEEDS", "5" if os.environ.get("FORESET_LONG") else "1")))
 CHOSEN = [point for point in POINTS if os.environ.get("FORESET_LONG") or point.startswith(ALWAYS)]
 NIGHTS = (("bc", "hd"), ("fe", "ga"), ("dc", "gh"), ("ab", "bx"), ("cg", "hf"))  # one edge goes, one comes
 START = "fe ed ea ab dc bc cg"
