@@ -4,7 +4,8 @@ whole, the retry ends the same refresh, and the same refresh id gives the same s
 C7 needs a write of an earlier refresh that nobody committed, so another refresh dies first. C4 and C9 are planted:
 delta-rs cannot be stopped inside, and honest refreshes pass verification. Points without a number are our own.
 
-Some points run in `make test`; all of them, five times each, by `make test-crash` (FORESET_LONG=1; FORESET_SEEDS says how often).
+Some points run in `make test`; all of them, five times each, by `make test-crash` (FORESET_LONG=1; FORESET_SEEDS
+says how often).
 """
 
 from __future__ import annotations
