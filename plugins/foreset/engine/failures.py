@@ -15,7 +15,7 @@ from foreset.engine.compile import derive
 from foreset.engine.frames import Frames
 from foreset.errors import EvaluationError, ForesetError
 from foreset.ir.functions import fallible
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables, owner
 from foreset.ir.terms import Row, Term, Var
 from foreset.reference.functions import Failure
 from foreset.reference.terms import read_term
@@ -38,7 +38,7 @@ def explain_failure(error: PySparkException, rules: Sequence[Rule], frames: Fram
     for rule in suspects:
         found = _culprit(rule, frames)
         if found:
-            return EvaluationError(f"rule {rule.name} of view {rule.head.relation}: {found}")
+            return EvaluationError(f"rule {rule.name} of view {owner(rule)}: {found}")
     if suspects and any(condition.startswith(kind) for kind in ARITHMETIC):
         names = ", ".join(dict.fromkeys(rule.name for rule in suspects))
         return EvaluationError(f"an expression of {names} failed: {first_line}")

@@ -62,6 +62,8 @@ def _wrong(fold: Fold) -> str:
             try:
                 text = law(fold, zero, (a, b, c))
             except Failure as failure:
+                if str(failure).startswith("overflow"):  # these samples are too large for the type; the law may hold
+                    continue
                 text = f"an expression fails on {_shown(fold, a)}, {_shown(fold, b)}: {failure}"
             if text:
                 return text

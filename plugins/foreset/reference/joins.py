@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from foreset.errors import EvaluationError
 from foreset.ir.functions import fallible
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables, owner
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Row, Value, Var
 from foreset.ir.types import Type
@@ -238,7 +238,7 @@ def _guarded(join: _Join, todo: Iterable[tuple[Row, Callable[[Row], Value]]]) ->
             yield binding, function(binding)
         except Failure as failure:
             shown = ", ".join(f"{name} = {binding[slot]!r}" for name, slot in join.slots.items() if slot < len(binding))
-            where = f"rule {join.rule.name} of view {join.rule.head.relation}"
+            where = f"rule {join.rule.name} of view {owner(join.rule)}"
             raise EvaluationError(f"{where}: {failure}, at {shown}") from failure
 
 

@@ -12,6 +12,7 @@ from foreset.errors import SpecError
 from foreset.ir.program import Program, Source, View
 from foreset.ir.strata import Layering
 from foreset.plan.frozen import RefreshPlan
+from foreset.reference.inverses import proven
 from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import and_suites, load_text
 from foreset.store import files
@@ -94,7 +95,7 @@ def read_spec(text: str, file: str, suites: Mapping[str, str] | None = None) -> 
     loaded = and_suites(load_text(text, file), suites or {})
     if loaded.program is None or not loaded.report.ok:
         raise SpecError(loaded.report.errors)
-    prepared = prepare(loaded.program)
+    prepared = proven(prepare(loaded.program))
     if prepared.program is None or prepared.layering is None:
         raise SpecError(prepared.report.errors)
     return prepared.program, prepared.layering

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 import secrets
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from foreset.ir.program import Program, auxiliaries, is_hidden
 from foreset.plan.frozen import Request
 from foreset.refresh.capturing import capture_all, nothing_moved
 from foreset.refresh.checking import verify
@@ -124,13 +126,23 @@ def _result(context: Context, seq: int, status: str, watch: Stopwatch) -> Refres
             counts = staged["plus"]["rows"], staged["minus"]["rows"]
             told = facts["strategy"], facts["reason"], facts["seconds"], facts["rounds"], facts["rows_read"]
             views[name] = ViewResult(*counts, *told, *_where(facts))
-    order = {view.name: views[view.name] for view in context.program.views}
+    order = {view.name: _with_auxiliaries(context.program, view.name, views) for view in context.program.shown}
     sources = dict(capture_all(context))
     verification = dict(context.mark("verify") or {})
     checked = dict(context.mark("quality") or {})
     return RefreshResult(
         context.layout.group, seq, status, watch.seconds, verification, order, context.run.refresh_id, sources, checked
     )
+
+
+def _with_auxiliaries(program: Program, name: str, views: Mapping[str, ViewResult]) -> ViewResult:
+    """What was done for a view, hidden views included: they are there for nothing else."""
+    found = views[name]
+    below = [views[hidden] for hidden in auxiliaries(program, name)]
+    read = Counter(found.rows_read)
+    for one in below:
+        read.update(one.rows_read)
+    return replace(found, rows_read=dict(read), seconds=round(found.seconds + sum(one.seconds for one in below), 3))
 
 
 def _where(facts: Mapping[str, Any]) -> tuple[str, str]:
@@ -145,7 +157,7 @@ def result_of(row: ManifestRow, status: str, seconds: float) -> RefreshResult:
         name: ViewResult(pin.inserted, pin.deleted, pin.strategy, pin.reason, records[name]["seconds"],
                          records[name]["rounds"], records[name]["rows_read"],
                          *_where(records[name]))
-        for name, pin in row.views.items()
+        for name, pin in row.views.items() if not is_hidden(name)
     }  # fmt: skip
     group = next(iter(row.views.values())).path.split("/")[0]
     told = row.verification, views, row.refresh_id
