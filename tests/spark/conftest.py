@@ -48,12 +48,6 @@ def spark(spark_handle: SessionHandle) -> SparkSession:
     return spark_handle.spark
 
 
-@pytest.fixture
-def on_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small strata in Spark too: for tests of what Spark does."""
-    monkeypatch.setenv("FORESET_ENGINE", "spark")
-
-
 @pytest.fixture(autouse=True)
 def engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """These tests are about Spark: small as their tables are, strata run there, and not in process."""

@@ -22,7 +22,7 @@ from foreset.session.admin import sibling_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("on_spark")]
+pytestmark = pytest.mark.spark
 
 LONG = bool(os.environ.get("FORESET_LONG"))
 Pair = tuple[int, int]

@@ -22,7 +22,7 @@ from foreset.store.layout import Layout
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("on_spark")]
+pytestmark = pytest.mark.spark
 
 SPEC = """\
 group: reach

@@ -20,7 +20,7 @@ from foreset.session.state import Fit
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("on_spark")]
+pytestmark = pytest.mark.spark
 
 SMALL = Settings(cores="1", memory_mb=1024, idle_minutes=5)
 

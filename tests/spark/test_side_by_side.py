@@ -16,7 +16,7 @@ from foreset.refresh import maintaining
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("on_spark")]
+pytestmark = pytest.mark.spark
 
 BROKEN = """\
   share:
