@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from foreset.errors import QualityFailed
+from foreset.errors import EnvironmentFault, QualityFailed
 from foreset.plan.frozen import RefreshPlan
 from foreset.quality.batches import Batch, Finding
 from foreset.quality.checker import Checker
@@ -179,6 +179,26 @@ def test_of_no_rows_only_their_number_can_be_wrong(nights: Nights) -> None:
     facts = nights.night([], [("a", "b")])
     assert Recorder.asked == [(COUNT, "all", 0)]
     assert [entry["success"] for entry in facts["views"]["v"]] == [True, False]
+
+
+def test_what_could_not_be_checked_was_not(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
+    nights.expectations = [WARNS]
+    broken = Finding(success=False, error="no such thing")
+    with monkeypatch.context() as patch:
+        patch.setattr(Recorder, "one", lambda *_: broken)
+        assert nights.night([("a", "b")])["status"] == "warned"
+    nights.night([("b", "c")])
+    assert Recorder.asked == [(NULL, "all", 2)], "the rows before have not been looked at yet"
+
+
+def test_a_machine_without_great_expectations_is_told_so(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_: Recorder) -> None:
+        raise ImportError("No module named 'great_expectations'")
+
+    monkeypatch.setattr(Recorder, "__init__", missing)
+    nights.expectations = [{"not_null": "src"}]
+    with pytest.raises(EnvironmentFault, match="Great Expectations cannot be imported"):
+        nights.night([("a", "b")])
 
 
 def test_deny_looks_at_changes_once_it_is_known(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -230,7 +230,7 @@ def _found(result: Mapping[str, Any]) -> str:
     if value is not None:
         return _observed(value)
     kinds = (("unexpected", "partial_unexpected_list"), ("missing", "partial_missing_list"))
-    return "; ".join(f"{kind}: {_observed(result[name])}" for kind, name in kinds if result.get(name))
+    return "; ".join(f"{kind}: {_observed(result[name])}" for kind, name in kinds if result.get(name)) or "no value"
 
 
 def _observed(value: Any) -> str:  # noqa: ANN401 - a number, a text, a list, a mapping

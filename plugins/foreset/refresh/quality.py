@@ -15,13 +15,13 @@ from typing import Any
 import pyarrow.dataset as arrow_dataset
 
 from foreset.engine.frames import Frames, Piece
-from foreset.errors import QualityFailed
+from foreset.errors import EnvironmentFault, QualityFailed
 from foreset.ir.expectations import DENY, KNOWN, Expectation, Scope, Severity
 from foreset.ir.program import View
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
-from foreset.quality.batches import EXAMPLES, Batch, Finding, fits_in_process
+from foreset.quality.batches import EXAMPLES, SPARK_ONLY, Batch, Finding, fits_in_process
 from foreset.quality.outcome import failures, identity, line, summed, told
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.denying import reach_of, violations
@@ -95,7 +95,7 @@ class _Sheet:
 def _checked(context: Context, watch: Stopwatch) -> Facts:
     before = (context.previous.quality if context.previous else {}).get("views", {})
     sheets = [
-        _Sheet(view, {entry["id"]: entry for entry in before.get(view.name, ()) if "id" in entry})
+        _Sheet(view, {entry["id"]: entry for entry in before.get(view.name, ()) if not entry["error"]})
         for view in context.program.views
         if view.expectations
     ]
@@ -111,7 +111,12 @@ def _run(context: Context, sheets: Sequence[_Sheet]) -> str | None:
         return None
     from foreset.quality.checker import Checker
 
-    checker = Checker()
+    try:
+        checker = Checker()
+    except ImportError as error:
+        raise EnvironmentFault(
+            f"Great Expectations cannot be imported: {error}", "`foreset doctor` says more"
+        ) from error
     for sheet in sheets:
         for numbers, batch in sheet.batches:
             sheet.note(numbers, checker.check(batch), sheet.found.get(numbers[0], {}).get("rows", batch.count))
@@ -142,8 +147,9 @@ def _plan(context: Context, sheet: _Sheet) -> None:
 def _plan_rows(context: Context, sheet: _Sheet, scope: Scope, numbers: Sequence[int]) -> None:
     """Batches for some expectations: in process where that is cheap and says the same, else in Spark."""
     count = _count(context, sheet.view, scope)
-    if not count:  # of no rows at all, only the number of rows can be wrong
-        empty = [n for n in numbers if KNOWN[sheet.view.expectations[n].type].row_local or scope is Scope.CHANGES]
+    if not count:  # no row is wrong, and of no values there is no sum and no extreme
+        types = {number: sheet.view.expectations[number].type for number in numbers}
+        empty = [number for number, name in types.items() if KNOWN[name].row_local or name in SPARK_ONLY]
         sheet.note(empty, [Finding(success=True)] * len(empty), 0)
         numbers = [number for number in numbers if number not in empty]
     columns = sheet.view.columns
