@@ -21,6 +21,7 @@ from itertools import islice
 from multiprocessing import get_context
 from random import SystemRandom
 
+from tests.property.aggregate_programs import random_aggregates
 from tests.property.checks import Difference, Tally, check, truth
 from tests.property.inproc import check_in_process
 from tests.property.minimise import minimise
@@ -30,7 +31,12 @@ from tests.refresh_cases import Case, case_text, with_expectation
 CHUNK = 25
 PROCESSES = 2
 Check = Callable[[Case], Tally]
-CHECKS: dict[str, Check] = {"reference": check, "inproc": check_in_process}
+CHECKS: dict[str, Check] = {"reference": check, "inproc": check_in_process, "inproc-aggregates": check_in_process}
+
+
+def made(seed: int, reader: str) -> Case:
+    """The program of a seed."""
+    return random_aggregates(seed) if reader.endswith("aggregates") else random_case(seed)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -96,7 +102,7 @@ def _chunk(seeds: range, reader: str) -> tuple[Tally, list[int]]:
     total, failed = Tally(), []
     for seed in seeds:
         try:
-            total.add(CHECKS[reader](random_case(seed)))
+            total.add(CHECKS[reader](made(seed, reader)))
         except Difference:
             failed.append(seed)
     return total, failed
@@ -105,10 +111,10 @@ def _chunk(seeds: range, reader: str) -> tuple[Tally, list[int]]:
 def _report_one(seed: int, reader: str) -> int:
     """Run one seed; print the smallest case that fails."""
     try:
-        print(f"seed {seed}: {CHECKS[reader](random_case(seed))}")
+        print(f"seed {seed}: {CHECKS[reader](made(seed, reader))}")
     except Difference as difference:
         print(f"seed {seed}: {difference}\n")
-        print(counterexample(random_case(seed), CHECKS[reader]))
+        print(counterexample(made(seed, reader), CHECKS[reader]))
         return 1
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.property.aggregate_programs import random_aggregates
 from tests.property.inproc import check_in_process
 from tests.property.programs import random_case
 
@@ -14,6 +15,11 @@ PROGRAMS = 12
 def test_random_program(seed: int) -> None:
     tally = check_in_process(random_case(seed))
     assert tally.refreshes == 6
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + 4))
+def test_random_aggregates(seed: int) -> None:
+    assert check_in_process(random_aggregates(seed)).refreshes == 6
 
 
 def test_that_the_programs_do_something() -> None:
