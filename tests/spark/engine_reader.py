@@ -121,7 +121,8 @@ class EngineSession:
     def _rows(self, frames: Frames, ref: Ref) -> frozenset[Row]:
         kinds = frames.schemas[ref.relation]
         found = [row for piece in frames.pieces(ref) for row in piece.frame.collect()]
-        rows = [tuple(canonical(value, kind) for value, kind in zip(row, kinds, strict=True)) for row in found]
+        plain = (tuple(tuple(value) if isinstance(value, list) else value for value in row) for row in found)
+        rows = [tuple(canonical(value, kind) for value, kind in zip(row, kinds, strict=True)) for row in plain]
         assert len(rows) == len(set(rows)), f"{ref} repeats rows"
         return frozenset(rows)
 
@@ -137,7 +138,8 @@ class EngineSession:
         after: Counters = {} if building else dict(self.counters.get(view, {}))
         change = engine.counters[view].current() if view in engine.counters else None
         for found in change.collect() if change is not None else []:
-            row = tuple(canonical(value, kind) for value, kind in zip(found[:-2], kinds, strict=True))
+            plain = (tuple(value) if isinstance(value, list) else value for value in found[:-2])
+            row = tuple(canonical(value, kind) for value, kind in zip(plain, kinds, strict=True))
             base, recursive = after.get(row, (0, 0))
             after[row] = (base + found[-2], recursive + found[-1])
         self.counters[view] = {row: pair for row, pair in after.items() if any(pair)}

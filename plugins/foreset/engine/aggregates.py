@@ -25,6 +25,7 @@ from foreset.engine.gathering import (
     pair,
     refold,
     summand,
+    told_apart,
     truth,
 )
 from foreset.engine.types import column_names, spark_type
@@ -81,7 +82,8 @@ def _state(step: Aggregate, frames: Frames, plus: Piece, minus: Piece) -> DataFr
     """A row for each touched group: the group, `o...` its old accumulators, `n...` the new ones."""
     aggregation = step.aggregation
     groups, _ = names_of(aggregation)
-    changes = plus.frame.withColumn("s", F.lit(1)).unionAll(minus.frame.withColumn("s", F.lit(-1)))
+    came, went = (told_apart(side.frame, aggregation) for side in (plus, minus))
+    changes = came.withColumn("s", F.lit(1)).unionAll(went.withColumn("s", F.lit(-1)))
     touched = cut(_by_group(changes, groups, _changes(aggregation)))
     met = _with_old(step, frames, touched)
     if aggregation.upkeep is Upkeep.ANEW:

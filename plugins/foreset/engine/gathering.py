@@ -28,6 +28,7 @@ _ZERO = 0.0
 def grouped(members: DataFrame, aggregation: Aggregation) -> DataFrame:
     """One row for each group of `members`, under the engine's names."""
     groups, held = names_of(aggregation)
+    members = told_apart(members, aggregation)
     inputs = elements(aggregation)
     columns = [
         whole(each, inputs).cast(spark_type(each.type)).alias(name)
@@ -44,10 +45,16 @@ def names_of(aggregation: Aggregation) -> tuple[tuple[str, ...], tuple[str, ...]
     return names[: aggregation.groups], names[aggregation.groups :]
 
 
+def told_apart(members: DataFrame, aggregation: Aggregation) -> DataFrame:
+    """The members with names of their own for the element: those of accumulators would hide them from Spark."""
+    names = column_names(aggregation.groups + len(aggregation.element))
+    own = [F.col(name).alias(f"e{i}") for i, name in enumerate(names[aggregation.groups :])]
+    return members.select(*names[: aggregation.groups], *own)
+
+
 def elements(aggregation: Aggregation) -> tuple[tuple[Column, Type], ...]:
-    """The element's columns among those of the members, with their types."""
-    names = column_names(aggregation.groups + len(aggregation.element))[aggregation.groups :]
-    return tuple((F.col(name), kind) for name, kind in zip(names, aggregation.element, strict=True))
+    """The element's columns, told apart, with their types."""
+    return tuple((F.col(f"e{i}"), kind) for i, kind in enumerate(aggregation.element))
 
 
 Inputs = Sequence[tuple["Column", Type]]

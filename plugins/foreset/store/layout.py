@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from foreset.ir.program import is_hidden
+from foreset.ir.program import HIDDEN, is_hidden
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.~+:-]*")
 PRIVATE = "_foreset"
@@ -48,7 +48,7 @@ class Layout:
     def view(self, name: str) -> str:
         """The view's Delta table; a hidden view is a state of others."""
         if is_hidden(name):
-            return self.state(name)
+            return self.state(f"{name}{HIDDEN}rows")  # beside its own counters
         return join(self.root, self.group, _checked(name))
 
     def state(self, name: str) -> str:
