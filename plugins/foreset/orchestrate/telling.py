@@ -35,7 +35,8 @@ def sentences(phase: str, facts: Facts) -> Iterator[str]:
         return
     match phase:
         case "session":
-            yield f"Spark {facts['version']} ({facts['spark']}) answers for {facts['warehouse']}"
+            starts = "; it starts when a change is too big for the task itself" if facts["spark"] == "embedded" else ""
+            yield f"Spark ({facts['spark']}): {facts['answers']}{starts}"
         case "open":
             yield f"opened for seq {facts['seq']} (epoch {facts['epoch']}); the plan is frozen in {facts['run']}"
             yield from (f"{view} is built anew: {why}" for view, why in facts["rebuild"].items())

@@ -6,6 +6,7 @@ run again: that raises the epoch, so whatever is left of the try before can publ
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +27,9 @@ from foreset.refresh.failing import failures_told
 from foreset.refresh.maintaining import maintain
 from foreset.refresh.opening import open_refresh, reopen, resume
 from foreset.refresh.publishing import publish
+from foreset.session.embedded import inspect_server
+from foreset.session.jars import verified_jars
+from foreset.session.lazy import lazy_session
 from foreset.session.locations import absolute_warehouse
 from foreset.session.open import open_session
 from foreset.store import epochs, manifest
@@ -59,12 +63,12 @@ def perform(job: Job, listen: Listener = lambda _: None) -> Facts:
     layout = Layout(absolute_warehouse(job.warehouse), job.group)
     if job.phase == "close":
         return _close(layout, job.request.refresh_id)
-    with open_session(job.spark, job.warehouse) as handle:
-        if job.phase == "session":
-            return {"spark": handle.kind.value, "version": handle.spark.version, "warehouse": handle.warehouse}
+    if job.phase == "session":
+        return _session(job)
+    with lazy_session(job.spark, job.warehouse) as spark:
         if job.phase == "open":
-            return _open(handle.spark, layout, job, listen)
-        context = _context(handle.spark, layout, job, listen)
+            return _open(spark, layout, job, listen)
+        context = _context(spark, layout, job, listen)
         if context is None:
             return _close(layout, job.request.refresh_id)
         if (ended := _ended(context, job)) is not None:
@@ -75,6 +79,17 @@ def perform(job: Job, listen: Listener = lambda _: None) -> Facts:
 
 
 # ---------------------------------------------------------------- the phases
+def _session(job: Job) -> Facts:
+    """Find the Spark of the tasks: one elsewhere must answer now, the warehouse's own starts when it is needed."""
+    named = job.spark if job.spark is not None else os.environ.get("FORESET_SPARK", "")
+    if named not in ("", "embedded"):
+        with open_session(named, job.warehouse) as handle:
+            return {"spark": handle.kind.value, "answers": handle.spark.version}
+    verified_jars()
+    report = inspect_server(job.warehouse)
+    return {"spark": "embedded", "answers": report.fit.value if report.fit else "not running"}
+
+
 def _open(spark: SparkSession, layout: Layout, job: Job, listen: Listener) -> Facts:
     spec = Path(job.spec).read_text(encoding="utf-8"), job.spec
     opened = open_refresh(spark, layout, spec, job.request, listen)

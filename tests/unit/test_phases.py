@@ -5,11 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,10 +20,9 @@ from foreset.refresh.phases import Job, perform
 from foreset.store.manifest import AlreadyCommitted
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
-pytestmark = pytest.mark.spark
-
+NO_SPARK: Any = "sc://127.0.0.1:9"  # nobody is there: changes of this size are the task's own work
 ROOT = Path(__file__).resolve().parents[2]
 START = "fe ed ea ab dc bc cg"
 PARTS = [(part, number) for number in (1, 2, 3) for part in ("delete", "insert")]
@@ -37,7 +33,7 @@ class Night:
 
     def __init__(self, world: World, refresh_id: str, **asked: Any) -> None:
         spec = str(world.specs / "reach.yaml")
-        self.job = Job("", world.root, "reach", Request(refresh_id, **asked), spec=spec)
+        self.job = Job("", world.root, "reach", Request(refresh_id, **asked), spec=spec, spark=NO_SPARK)
 
     def do(self, phase: str, stratum: int = 0, *, again: bool = False) -> dict[str, Any]:
         return dict(perform(replace(self.job, phase=phase, stratum=stratum, again=again)))
@@ -54,13 +50,10 @@ class Night:
 
 
 @pytest.fixture
-def world(warehouse: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> World:
-    @contextmanager
-    def shared(*_: object) -> Iterator[object]:
-        yield SimpleNamespace(spark=spark, kind=SimpleNamespace(value="embedded"), warehouse=warehouse)
-
-    monkeypatch.setattr(phases, "open_session", shared)
-    return World(warehouse, tmp_path / "specs", spark)
+def world(tmp_path: Path) -> World:
+    place = tmp_path / "warehouse"
+    place.mkdir()
+    return World(str(place), tmp_path / "specs", NO_SPARK)
 
 
 def test_nights_in_phases_are_nights_in_one_go(world: World) -> None:
@@ -75,6 +68,14 @@ def test_nights_in_phases_are_nights_in_one_go(world: World) -> None:
     counts = {"inserted": len(after - before), "deleted": len(before - after)}
     assert second["publish"]["views"]["closure"] == {**counts, "rows": len(after)}
     assert words(world.open().read("reach.closure")) == after
+
+
+def test_the_session_of_a_night(world: World) -> None:
+    with pytest.raises(foreset.EnvironmentFault, match=r"127\.0\.0\.1:9"):
+        Night(world, "night").do("session")  # a server elsewhere must answer before anything is opened
+    night = Night(world, "night")
+    night.job = replace(night.job, spark="embedded")
+    assert night.do("session") == {"spark": "embedded", "answers": "not running"}, "it starts when it is needed"
 
 
 def test_a_quiet_night_ends_with_capture_and_stays_ended(world: World) -> None:
@@ -160,7 +161,7 @@ def test_a_zombie_publishes_nothing_twice(world: World) -> None:
     """A commit that is taken for dead wakes up after its retry has committed."""
     night = Night(world, "night")
     night.to("quality")
-    zombie = phases._context(world.spark, _layout(world), replace(night.job, phase="commit"), lambda _: None)
+    zombie = phases._context(NO_SPARK, _layout(world), replace(night.job, phase="commit"), lambda _: None)
     assert zombie is not None
     assert night.do("commit", again=True)["seq"] == 1
     try:
@@ -176,8 +177,8 @@ def test_a_zombie_publishes_nothing_twice(world: World) -> None:
 def test_a_zombie_before_its_retry_is_fenced(world: World) -> None:
     night = Night(world, "night")
     night.to("quality")
-    zombie = phases._context(world.spark, _layout(world), replace(night.job, phase="commit"), lambda _: None)
-    again = phases._context(world.spark, _layout(world), replace(night.job, phase="commit", again=True), lambda _: None)
+    zombie = phases._context(NO_SPARK, _layout(world), replace(night.job, phase="commit"), lambda _: None)
+    again = phases._context(NO_SPARK, _layout(world), replace(night.job, phase="commit", again=True), lambda _: None)
     assert zombie is not None
     assert again is not None
     with pytest.raises(foreset.Fenced):
@@ -215,7 +216,7 @@ def test_jobs_run_phases_by_the_same_function(
     world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def job(name: str, *more: str) -> tuple[int, str, str]:
-        common = ["--warehouse", world.root, "--group", "reach", "--refresh-id", "job"]
+        common = ["--spark", NO_SPARK, "--warehouse", world.root, "--group", "reach", "--refresh-id", "job"]
         monkeypatch.setattr(sys, "argv", [name, *common, *more])
         spec = importlib.util.spec_from_file_location(f"job_{name}", ROOT / "spark_jobs" / f"{name}.py")
         assert spec is not None
