@@ -199,24 +199,27 @@ def constraint(literals: Iterable[Literal | bool], local: Iterable[Variable] = (
     return Constraint(made, frozenset(local) & used)
 
 
-_CLASSES: dict[type, int] = {Linear: 0, Text: 0, Member: 1, Not: 2}
 _OPS = ("=", ">", ">=", "<", "<=", "!=")
+Place = tuple[int, list[str], int, tuple[object, ...]]
 
 
-def _place(literal: Literal) -> tuple[int, list[str], int, str]:
+def _place(literal: Literal) -> Place:
     """Comparisons by their variables, equations and lower bounds first; then calls; then `not`."""
-    names = sorted({v.name for v in variables(literal)})
-    return _CLASSES[type(literal)], names, _rank(literal), repr(literal)
-
-
-def _rank(literal: Literal) -> int:
     match literal:
-        case Linear(op="<=", terms=terms):
-            return _OPS.index(">=") if terms[0][1] < 0 else _OPS.index("<=")
-        case Linear(op=op) | Text(op=op):
-            return _OPS.index(op)
+        case Linear(terms=terms, op=op, bound=bound):
+            rank = _OPS.index(">=" if op == "<=" and terms and terms[0][1] < 0 else op)
+            return 0, [v.name for v, _ in terms], rank, (*(c for _, c in terms), bound)
+        case Text(left=left, op=op, right=Variable(name=name)):
+            return 0, [left.name, name], _OPS.index(op), ()
+        case Text(left=left, op=op, right=right):
+            return 0, [left.name], _OPS.index(op), (right,)
+        case Member():
+            return 1, sorted(v.name for v in variables(literal)), 0, (repr(literal),)
+        case Not(body=body):
+            inner = tuple(_place(part) for part in body.literals)
+            return 2, sorted(v.name for v in body.free), len(body.locals), inner
         case _:
-            return 0
+            assert_never(literal)
 
 
 def conjunction(*parts: Constraint) -> Constraint:

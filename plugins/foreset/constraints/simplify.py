@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from foreset.constraints.eliminate import eliminate
 from foreset.constraints.form import (
@@ -29,6 +30,7 @@ from foreset.constraints.sorts import Variable
 from foreset.constraints.substitute import Replacement, solved_for, substitute
 
 
+@lru_cache(maxsize=50_000)
 def simplify(part: Constraint) -> Constraint:
     """The same set of solutions, said with less. Doing it twice changes nothing more, but for names of locals."""
     while True:
@@ -163,7 +165,7 @@ def _solvable(work: _Work) -> Iterator[tuple[Literal, Variable, Replacement]]:
             replacement = solved_for(literal, variable)
             if replacement is not None:
                 found.append((variable in work.locals, variable, literal, replacement))
-    for _, variable, literal, replacement in sorted(found, key=lambda f: (f[0], f[1], repr(f[2])), reverse=True):
+    for _, variable, literal, replacement in sorted(found, key=lambda f: (f[0], f[1]), reverse=True):
         yield literal, variable, replacement
 
 
