@@ -70,7 +70,8 @@ def test_nights_in_phases_are_nights_in_one_go(world: World) -> None:
     assert words(world.open().read("reach.closure")) == after
 
 
-def test_the_session_of_a_night(world: World) -> None:
+def test_the_session_of_a_night(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("foreset.session.open.REMOTE_ANSWER_S", 0.5)
     with pytest.raises(foreset.EnvironmentFault, match=r"127\.0\.0\.1:9"):
         Night(world, "night").do("session")  # a server elsewhere must answer before anything is opened
     night = Night(world, "night")
