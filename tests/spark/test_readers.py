@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -53,34 +53,39 @@ def generation(number: int) -> pa.Table:
     return pa.table({"k": pa.array(range(keys), pa.int32()), "gen": pa.array([number] * keys, pa.int32())})
 
 
-def test_no_reading_is_mixed(warehouse: str, tmp_path: Path, spark: SparkSession) -> None:
-    specs = tmp_path / "specs"
-    specs.mkdir()
-    (specs / "generations.yaml").write_text(SPEC)
+def readings(warehouse: str, folder: Path, spark: SparkSession | str, number: int) -> dict[str, Any]:
+    """What a reader in a process of its own saw while this one refreshed again and again."""
+    folder.mkdir()
+    (folder / "generations.yaml").write_text(SPEC)
     path = f"{warehouse}/sales/item"
     write_deltalake(path, generation(0), configuration={"delta.enableChangeDataFeed": "true"})
-    wh = foreset.open(warehouse, str(specs), spark)
+    wh = foreset.open(warehouse, str(folder), spark)
     wh.refresh("generations", verify="off")
-    command = [sys.executable, "-m", "tests.spark.reader", warehouse, "generations", str(READS)]
+    command = [sys.executable, "-m", "tests.spark.reader", warehouse, "generations", str(number)]
     reader = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     refreshes = 0
     try:
         while reader.poll() is None and refreshes < MOST_REFRESHES:
             refreshes += 1
             write_deltalake(path, generation(refreshes), mode="overwrite")
-            assert (
-                wh.refresh("generations", ("incremental", "recompute")[refreshes % 2], verify="off").status
-                == "committed"
-            )
+            mode = ("incremental", "recompute")[refreshes % 2]
+            assert wh.refresh("generations", mode, verify="off").status == "committed"
         Path(warehouse, "stop").touch()
         out, said = reader.communicate(timeout=120)
     finally:
         reader.kill()
     assert reader.returncode == 0, said
-    found = json.loads(out)
-    seen = found["generations"]
-    print(f"\n{found['reads']} readings, {found['wrong']} mixed, {seen} generations seen, {refreshes} refreshes")
+    return {**json.loads(out), "refreshes": refreshes}
+
+
+def nothing_mixed(found: dict[str, Any], number: int) -> None:
+    """No reading has rows of two refreshes, and the reader has seen several."""
+    print(f"\n{found['reads']} readings of {found['generations']} generations, {found['wrong']} mixed")
     assert found["mixed"] == []
     assert found["wrong"] == 0
-    assert found["reads"] >= READS
-    assert GENERATIONS <= seen <= refreshes + 1
+    assert found["reads"] >= number
+    assert GENERATIONS <= found["generations"] <= found["refreshes"] + 1
+
+
+def test_no_reading_is_mixed(warehouse: str, tmp_path: Path, spark: SparkSession) -> None:
+    nothing_mixed(readings(warehouse, tmp_path / "specs", spark, READS), READS)
