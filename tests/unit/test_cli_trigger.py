@@ -180,6 +180,28 @@ def test_patience_has_an_end(airflow: Fake) -> None:
     assert "the same --run-id" in done.err
 
 
+def test_a_question_is_asked_again_and_nothing_else(airflow: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    import urllib.request
+
+    from foreset.errors import EnvironmentFault
+    from foreset.orchestrate.rest import Airflow
+
+    honest, lost = urllib.request.urlopen, ["first", "second"]
+
+    def slow(request: Any, **options: Any) -> Any:
+        if lost:
+            lost.pop()
+            raise TimeoutError
+        return honest(request, **options)
+
+    monkeypatch.setattr(urllib.request, "urlopen", slow)
+    asked = Airflow(airflow.url, "secret", tries=3)
+    assert asked.get("/dags/foreset_reach") == {"is_paused": False}
+    lost.append("third")
+    with pytest.raises(EnvironmentFault):
+        asked.post("/dags/foreset_reach/dagRuns", {})
+
+
 def test_no_airflow_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = foreset("trigger", "reach", "--home", str(tmp_path))
     assert done.code == 5

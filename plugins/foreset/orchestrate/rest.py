@@ -29,6 +29,7 @@ class Airflow:
 
     url: str
     token: str = field(default="", repr=False)
+    tries: int = 1  # of a question, which may be asked again when no answer comes; nothing else is sent twice
 
     def login(self, user: str, password: str) -> None:
         """Get a token for `user`."""
@@ -60,15 +61,19 @@ class Airflow:
             headers["Authorization"] = f"Bearer {self.token}"
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url.rstrip("/") + path, data, headers, method=method)  # noqa: S310 - http(s), checked
-        try:
-            with urllib.request.urlopen(request, timeout=ANSWER_S) as answer:  # noqa: S310 - http(s), checked
-                text = answer.read()
-        except urllib.error.HTTPError as error:
-            raise Refused(error.code, f"Airflow refused {method} {path}: {_detail(error)}") from error
-        except (OSError, TimeoutError) as error:
-            reason = getattr(error, "reason", error)
-            hint = "start one with `foreset up`, or name yours with --url or FORESET_AIRFLOW_URL"
-            raise EnvironmentFault(f"no Airflow answers at {self.url}: {reason}", hint) from error
+        for left in reversed(range(self.tries if method == "GET" else 1)):
+            try:
+                with urllib.request.urlopen(request, timeout=ANSWER_S) as answer:  # noqa: S310 - http(s), checked
+                    text = answer.read()
+                break
+            except urllib.error.HTTPError as error:
+                raise Refused(error.code, f"Airflow refused {method} {path}: {_detail(error)}") from error
+            except (OSError, TimeoutError) as error:
+                if left:
+                    continue
+                reason = getattr(error, "reason", error)
+                hint = "start one with `foreset up`, or name yours with --url or FORESET_AIRFLOW_URL"
+                raise EnvironmentFault(f"no Airflow answers at {self.url}: {reason}", hint) from error
         return json.loads(text) if text else None
 
 
