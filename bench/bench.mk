@@ -2,3 +2,8 @@
 .PHONY: bench-refresh
 bench-refresh: setup
 	@$(BIN)/python -m bench.refresh $(ARGS)
+
+# Cost of aggregates as the base grows, such as ARGS="--sizes 10000,1000000 --engine spark".
+.PHONY: bench-aggregates
+bench-aggregates: setup
+	@$(BIN)/python -m bench.aggregates $(ARGS)
