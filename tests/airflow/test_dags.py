@@ -7,9 +7,20 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from foreset.errors import (
+    EnvironmentFault,
+    EvaluationError,
+    Fenced,
+    ForesetError,
+    QualityFailed,
+    SourceError,
+    SpecError,
+    VerificationFailed,
+)
 from foreset.orchestrate.dags_folder import FILES, dags_folder
 from foreset.orchestrate.places import Places
 from foreset.orchestrate.specs import load_groups
@@ -184,6 +195,53 @@ def test_a_hundred_specs_each_its_dag_in_order(specs: Path) -> None:
     found = [dag.dag_id for dag in load_dags(Places(specs, "warehouse"))]
     assert len(found) == 100
     assert found == sorted(found)
+
+
+def test_what_a_task_found_makes_others_needless(specs: Path) -> None:
+    from foreset.orchestrate.dags import load_dags
+
+    dag = next(dag for dag in load_dags(Places(specs, "warehouse")) if dag.dag_id == "foreset_diamond")
+
+    def needless(task: str, **facts: object) -> set[str]:
+        return {one.task_id for one in dag.task_dict[task]._needless(facts)}
+
+    strata = {f"stratum_{n}.{part}" for n in (1, 2, 3) for part in ("delete", "insert")}
+    end = {"verify", "quality", "commit", "publish"}
+    assert needless("capture", status="unchanged") == strata | end, "`close` is never skipped"
+    assert needless("capture", status="moved", idle=[2], built=[1]) == {
+        "stratum_2.delete", "stratum_2.insert", "stratum_1.delete",
+    }  # fmt: skip
+    assert needless("quality", status="dry-run") == {"commit", "publish"}
+    assert needless("quality", status="passed") == set()
+    for task in ("open", "capture", "verify"):  # the whole run was cleared after its commit: each says so
+        assert needless(task, status="committed", seq=4) == set()
+
+
+@pytest.mark.parametrize(
+    ("error", "final"),
+    [(SpecError([]), True), (VerificationFailed("x"), True), (QualityFailed("x"), True), (Fenced("x"), True),
+     (EvaluationError("x"), True), (EnvironmentFault("x"), False), (SourceError("x"), False)],
+)  # fmt: skip
+def test_only_what_may_pass_the_next_time_is_tried_again(
+    specs: Path, monkeypatch: pytest.MonkeyPatch, error: ForesetError, final: bool
+) -> None:
+    from airflow.sdk.exceptions import AirflowFailException
+
+    from foreset.orchestrate.dags import load_dags
+    from foreset.orchestrate.operators import PhaseOperator
+
+    dag = next(dag for dag in load_dags(Places(specs, "warehouse")) if dag.dag_id == "foreset_diamond")
+    pushed: dict[str, dict] = {}
+    ti = SimpleNamespace(try_number=1, xcom_push=lambda key, value: pushed.update({key: value}))
+
+    def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(PhaseOperator, "_perform", fails)
+    with pytest.raises(AirflowFailException if final else type(error)):
+        dag.task_dict["verify"].execute({"ti": ti})
+    assert pushed["failure"]["exit"] == error.exit_code
+    assert pushed["failure"]["phase"] == "verify"
 
 
 def test_projects_without_a_dags_folder_get_the_same_files(tmp_path: Path) -> None:

@@ -99,9 +99,9 @@ class PhaseOperator(BaseOperator, SkipMixin):
         after: dict[str, DAGNode] = {
             task.task_id: task for task in self.get_flat_relatives(upstream=False) if not task.is_teardown
         }
-        if facts.get("status") in ("unchanged", "dry-run") or (self.phase == "open" and facts["status"] == "committed"):
+        if facts.get("status") in ("unchanged", "dry-run"):
             return list(after.values())
-        if self.phase != "capture":
+        if self.phase != "capture" or facts["status"] != "moved":
             return []
         names = [f"stratum_{n}.{part}" for n in facts["idle"] for part in ("delete", "insert")]
         names += [f"stratum_{n}.delete" for n in facts["built"]]
