@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import subprocess
 import time
@@ -106,6 +107,13 @@ class Live:
         """The runs of a group by id."""
         found = self.airflow.get(f"/dags/{dag_id(group)}/dagRuns", limit=100)["dag_runs"]
         return {run["dag_run_id"]: run for run in found}
+
+    def next_night(self, group: str) -> float:
+        """Seconds until the scheduler's next run; 0 when it has begun one."""
+        if any(run.startswith("scheduled") for run in self.runs(group)):
+            return 0.0
+        due = datetime.datetime.fromisoformat(self.airflow.get(f"/dags/{dag_id(group)}")["next_dagrun_run_after"])
+        return (due - datetime.datetime.now(datetime.UTC)).total_seconds()
 
     def another(self, group: str, known: dict[str, Any], kind: str) -> str:
         """A run of that kind which was not there before."""
