@@ -19,10 +19,12 @@ from foreset.ir.aggregates import BUILTINS, Kind, Upkeep
 from foreset.ir.program import auxiliaries, is_hidden
 from foreset.plan.fingerprint import fingerprints
 from foreset.plan.translate import keeps_counters, single_derivation
+from foreset.reference.inverses import proven
 from foreset.reference.naive import evaluate
 from foreset.reference.replica import Delta, Replica
 from foreset.rewrite.pipeline import Prepared, prepare
-from foreset.spec.load import load_text
+from foreset.spec.load import load_file, load_text
+from foreset.testing.run import run_tests
 from foreset.verify.tabling import derivable
 
 HEAD = """group: g
@@ -278,3 +280,16 @@ def test_bound_recomputation_knows_groups(seed: int) -> None:
         asked[view.name] = there | absent_rows(state[view.name], state.values(), len(view.columns), rng)
     found = derivable(asked, layering, SetFacts(sources), kinds)
     assert found == {name: {row for row in wanted if row in state[name]} for name, wanted in asked.items()}
+
+
+def test_the_example_is_sound_and_its_tests_pass() -> None:
+    loaded = load_file(Path(__file__).resolve().parents[2] / "examples/tournaments/view_specs/tournaments.yaml")
+    assert loaded.program is not None
+    found = proven(prepare(loaded.program))
+    assert not list(loaded.report)
+    assert not list(found.report)
+    assert found.program is not None
+    assert found.layering is not None
+    outcomes = list(run_tests(found.program, found.layering))
+    assert len(outcomes) == 2
+    assert all(outcome.passed for outcome in outcomes), outcomes

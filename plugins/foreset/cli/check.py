@@ -111,7 +111,7 @@ def _text(found: Sequence[Group]) -> str:
 
 def _amount(found: Sequence[Group]) -> str:
     """How much was read; views and rules only of specs that are sound enough to count them."""
-    views = [view for group in found if group.program for view in group.program.views]
+    views = [view for group in found if group.program for view in group.program.shown]
     parts = [(len(found), "group")]
     if views:
         parts += [(len(views), "view"), (sum(len(view.rules) for view in views), "rule")]

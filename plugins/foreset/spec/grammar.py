@@ -8,80 +8,27 @@ serves all files and threads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from foreset.diagnostics import Diagnostic, Report, Span
-from foreset.ir.rules import Aggregated, Atom, Comparison, Literal, Negation, Rule, SetOf, Test, literal_variables
+from foreset.ir.rules import Atom, Comparison, Literal, Negation, Rule, SetOf, Test
 from foreset.ir.terms import Call, Const, Term, Var, variables
 from foreset.ir.types import BOOLEAN, STRING
 from foreset.spec import rule_faults as faults
 from foreset.spec.constants import TIMES, moment, negated, number, text_value
 from foreset.spec.lalr import Automaton, StopError, Token, compile_grammar
+from foreset.spec.set_parts import SetParts, set_name
 from foreset.spec.source import Passage
 from foreset.spec.syntax import syntax_fault
+from foreset.spec.work import WORK, Argument, Called, at, constant, fault, place, through, work_on
 
 MAX_RULE = 10_000
 MAX_NESTING = 40
 _RIGHT_OPERATORS = {"==": "=", "<>": "!=", "=<": "<=", "=>": ">=", ":=": "=", "=~": "="}
 _CONSTANTS_ELSEWHERE = frozenset(("NULL", "Null", "NONE", "None", "NIL", "Nil", "TRUE", "True", "FALSE", "False"))
-_NOTHING = Const(0, BOOLEAN)  # stands in for a term that has a fault
-
-
-@dataclass(slots=True)
-class _Work:
-    """The text at hand, and the faults found in it."""
-
-    passage: Passage
-    faults: list[Diagnostic]
-    file: str
-    line: int  # of a passage on one line without escapes, else 0
-    shift: int
-    gathered: dict[str, SetOf] = field(default_factory=dict)  # short forms, by the variable that stands for each
-    named: int = 0
-
-    def fresh(self, word: str) -> str:
-        """A name for a variable that the text does not have."""
-        while True:
-            self.named += 1
-            if (name := f"{word}{self.named}") not in self.passage.text:
-                return name
-
-    def span(self, start: int, end: int) -> Span:
-        """The place of `text[start:end]`."""
-        if self.line:
-            return Span(self.file, self.line, self.shift + start, end - start)
-        return self.passage.span(start, end)
-
-
-def _work(passage: Passage) -> _Work:
-    first = passage.span(0, 0)
-    one_line = passage.offsets is None and "\n" not in passage.text and "\r" not in passage.text
-    return _Work(passage, [], first.file, first.line if one_line else 0, first.column)
-
-
-_WORK: ContextVar[_Work] = ContextVar("work")
-
-
-class _Argument(NamedTuple):
-    """`name=term` among arguments."""
-
-    name: str
-    term: Term
-    span: Span
-
-
-class _Called(NamedTuple):
-    """`name(arguments)`: a relation or a function, as its place will tell."""
-
-    name: str
-    args: tuple[Term, ...]
-    columns: tuple[str, ...] | None
-    span: Span
-    token: Token
 
 
 def parse_rule(passage: Passage, report: Report, *, flow: bool = False) -> Rule | None:
@@ -103,16 +50,16 @@ def _parsed(passage: Passage, start: str, report: Report, *, flow: bool) -> Any:
     if len(passage.text) > MAX_RULE:
         report.add(faults.rule_too_long(_first(passage), len(passage.text), MAX_RULE))
         return None
-    work = _work(passage)
-    token = _WORK.set(work)
+    work = work_on(passage)
+    token = WORK.set(work)
     try:
         found = _automaton(start).parse(passage.text)
     except StopError as stop:
-        fault = syntax_fault(passage, stop, flow=flow)
-        work.faults = [*(known for known in work.faults if known.span != fault.span), fault]
+        wrong = syntax_fault(passage, stop, flow=flow)
+        work.faults = [*(known for known in work.faults if known.span != wrong.span), wrong]
         found = None
     finally:
-        _WORK.reset(token)
+        WORK.reset(token)
     if isinstance(found, Rule) and not work.faults:
         work.faults.extend(_deep(found, passage.text))
     report.extend(work.faults)
@@ -155,37 +102,7 @@ def _terms(literal: Literal) -> Sequence[Term]:
             return ()
 
 
-def _through(first: Span, last: Span) -> Span:
-    """From the start of `first` to the end of `last`, as far as its line goes."""
-    if first.line != last.line:
-        return first
-    return Span(first.file, first.line, first.column, last.column + last.width - first.column)
-
-
-def _place(token: Token) -> Span:
-    return _WORK.get().span(token.start, token.end)
-
-
-def _fault(diagnostic: Diagnostic) -> Const:
-    _WORK.get().faults.append(diagnostic)
-    return replace(_NOTHING, span=diagnostic.span)
-
-
-def _constant(found: Const | Diagnostic) -> Const:
-    return found if isinstance(found, Const) else _fault(found)
-
-
-def _at(node: Term | Literal | SetOf) -> Span:
-    assert node.span is not None
-    return node.span
-
-
-def _set_name(result: Var) -> str:
-    """A name for the set of a short form, which nobody else can write."""
-    return f"{result.name}."
-
-
-class _Build:
+class _Build(SetParts):
     """One method for each alternative of rules.lark; children come from left to right."""
 
     # ------------------------------------------------------------ rules
@@ -193,32 +110,32 @@ class _Build:
         head, _, body = parts
         head = self._head(head)
         plain = tuple(one for one in body if not isinstance(one, SetOf))
-        return Rule(head, plain, span=_through(_at(head), _at(body[-1])), sets=self._sets(body))
+        return Rule(head, plain, span=through(at(head), at(body[-1])), sets=self._sets(body))
 
     def fact(self, parts: list[Any]) -> Rule:
         literal = parts[0]
         head = self._head(literal)
-        known = _WORK.get().gathered
+        known = WORK.get().gathered
         for arg in head.args:
             for var in variables(arg):
                 if var.name not in known:
-                    _fault(faults.fact_not_ground(var.name, _at(var)))
+                    fault(faults.fact_not_ground(var.name, at(var)))
         return Rule(head, (), span=head.span, sets=self._sets([]))
 
     def empty_body(self, parts: list[Any]) -> Rule:
-        _fault(faults.empty_body(_place(parts[1])))
-        return Rule(self._head(parts[0]), (), span=_at(parts[0]))
+        fault(faults.empty_body(place(parts[1])))
+        return Rule(self._head(parts[0]), (), span=at(parts[0]))
 
     def _sets(self, body: list[Literal | SetOf]) -> tuple[SetOf, ...]:
         """What the rule gathers: the sets among its literals, then those inside of terms."""
-        return (*(one for one in body if isinstance(one, SetOf)), *_WORK.get().gathered.values())
+        return (*(one for one in body if isinstance(one, SetOf)), *WORK.get().gathered.values())
 
     def _head(self, literal: Literal) -> Atom:
         if isinstance(literal, Atom):
             return literal
         backwards = isinstance(literal, Comparison) and literal.op == "<" and isinstance(literal.right, Call)
         hint = "write `:-`, not `<-`" if backwards else "write it as `view(X, Y) :- ...`; conditions belong to the body"
-        _fault(faults.bad_head(_at(literal), hint))
+        fault(faults.bad_head(at(literal), hint))
         return Atom("", (), span=literal.span)
 
     def literals(self, parts: list[Any]) -> list[Literal]:
@@ -231,177 +148,112 @@ class _Build:
 
     # ------------------------------------------------------------ literals
     def atom(self, parts: list[Any]) -> Atom:
-        called: _Called = parts[0]
+        called: Called = parts[0]
         return Atom(called.name, called.args, called.columns, span=called.span)
 
     def negation(self, parts: list[Any]) -> Negation:
         sign, literal = parts
         if isinstance(literal, Atom):
-            return Negation(literal, span=_through(_place(sign), _at(literal)))
+            return Negation(literal, span=through(place(sign), at(literal)))
         hint = "turn the comparison round: `!=` for `=`, `>=` for `<`"
         if isinstance(literal, SetOf):
             hint = "give the aggregate a view of its own, and negate that"
         if isinstance(literal, Negation):
             hint = "remove both: twice `not` is nothing"
-        _fault(faults.negated_comparison(_place(sign), hint))
-        return Negation(Atom("", ()), span=_place(sign))
+        fault(faults.negated_comparison(place(sign), hint))
+        return Negation(Atom("", ()), span=place(sign))
 
     def comparison(self, parts: list[Any]) -> Comparison | SetOf:
         left, operator, right = parts
         op = operator.text
         if op in _RIGHT_OPERATORS:
-            _fault(faults.wrong_operator(op, _RIGHT_OPERATORS[op], _place(operator)))
-        gathered = _WORK.get().gathered
+            fault(faults.wrong_operator(op, _RIGHT_OPERATORS[op], place(operator)))
+        gathered = WORK.get().gathered
         if op == "=" and isinstance(left, Var) and isinstance(right, Var) and right.name in gathered:
             found = gathered.pop(right.name)
             made = replace(found.aggregates[0], result=left)
-            var = replace(found.var, name=_set_name(left))
-            return replace(found, var=var, aggregates=(made,), span=_through(_at(left), _at(found)))
-        return Comparison(op, left, right, span=_through(left.span, right.span))
-
-    # ------------------------------------------------------------ sets
-    def conjunction(self, parts: list[Any]) -> list[Any]:
-        return parts
-
-    def more_conjunction(self, parts: list[Any]) -> list[Any]:
-        return self.more_literals(parts)
-
-    def one_free(self, parts: list[Token]) -> list[Token]:
-        return parts
-
-    def more_free(self, parts: list[Any]) -> list[Token]:
-        before: list[Token] = parts[0]
-        before.append(parts[1])
-        return before
-
-    def elements(self, parts: list[Any]) -> list[Term]:
-        return parts
-
-    def more_elements(self, parts: list[Any]) -> list[Term]:
-        before: list[Term] = parts[0]
-        before.append(parts[1])
-        return before
-
-    def several(self, parts: list[Any]) -> list[Term]:
-        return [parts[0], *parts[1]]
-
-    def set_of(self, parts: list[Any]) -> SetOf:
-        return self.set_of_free([parts[0], parts[1], [], *parts[2:]])
-
-    def set_of_free(self, parts: list[Any]) -> SetOf:
-        word, elements, free, body, var, close = parts
-        span = _WORK.get().span(word.start, close.end)
-        names = tuple(token.text for token in free)
-        return SetOf(tuple(elements), self._inside(body), Var(var.text, _place(var)), free=names, span=span)
-
-    def gathered(self, parts: list[Any]) -> Var:
-        called, elements, body, close = parts
-        work = _WORK.get()
-        start = called.start if isinstance(called, Token) else called.token.start
-        name = called.text if isinstance(called, Token) else called.name
-        args = () if isinstance(called, Token) else called.args
-        if not isinstance(called, Token) and called.columns is not None:
-            _fault(faults.named_in_function(called.name, called.span))
-        span = work.span(start, close.end)
-        inside = self._inside(body)
-        result = Var(work.fresh(name.capitalize()), span)
-        made = Aggregated(name, args, result, span)
-        work.gathered[result.name] = SetOf(
-            tuple(elements), inside, Var(_set_name(result), span), (made,), local=True, span=span
-        )
-        return result
-
-    def _inside(self, body: list[Any]) -> tuple[Literal, ...]:
-        """The literals of a set, which cannot hold another one."""
-        work = _WORK.get()
-        inner = next((one for one in body if isinstance(one, SetOf)), None)
-        if inner is not None:
-            _fault(faults.nested_aggregate(_at(inner)))
-        for name, one in tuple(work.gathered.items()):
-            named = {v.name for literal in body if not isinstance(literal, SetOf) for v in literal_variables(literal)}
-            if name in named:
-                _fault(faults.nested_aggregate(_at(one)))
-                del work.gathered[name]
-        return tuple(one for one in body if not isinstance(one, SetOf))
+            var = replace(found.var, name=set_name(left))
+            return replace(found, var=var, aggregates=(made,), span=through(at(left), at(found)))
+        return Comparison(op, left, right, span=through(left.span, right.span))
 
     # ------------------------------------------------------------ calls
-    def call(self, parts: list[Any]) -> _Called:
+    def call(self, parts: list[Any]) -> Called:
         name: Token = parts[0]
-        span = _WORK.get().span(name.start, parts[-1].end)
+        span = WORK.get().span(name.start, parts[-1].end)
         if name.type == "VARIABLE":
-            _fault(faults.capital_relation(name.text, _place(name)))
+            fault(faults.capital_relation(name.text, place(name)))
         args = parts[1] if len(parts) > 2 else []
-        if not any(type(arg) is _Argument for arg in args):
-            return _Called(name.text, tuple(args), None, span, name)
-        named = [arg for arg in args if isinstance(arg, _Argument)]
+        if not any(type(arg) is Argument for arg in args):
+            return Called(name.text, tuple(args), None, span, name)
+        named = [arg for arg in args if isinstance(arg, Argument)]
         if len(named) < len(args):
-            odd = next(arg for arg in args if not isinstance(arg, _Argument))
-            _fault(faults.mixed_arguments(_at(odd)))
+            odd = next(arg for arg in args if not isinstance(arg, Argument))
+            fault(faults.mixed_arguments(at(odd)))
         names = [arg.name for arg in named]
         for index, arg in enumerate(named):
             if arg.name in names[:index]:
-                _fault(faults.argument_twice(arg.name, arg.span))
-        return _Called(name.text, tuple(arg.term for arg in named), tuple(names), span, name)
+                fault(faults.argument_twice(arg.name, arg.span))
+        return Called(name.text, tuple(arg.term for arg in named), tuple(names), span, name)
 
-    def arguments(self, parts: list[Any]) -> list[Term | _Argument]:
+    def arguments(self, parts: list[Any]) -> list[Term | Argument]:
         return parts
 
-    def more_arguments(self, parts: list[Any]) -> list[Term | _Argument]:
-        before: list[Term | _Argument] = parts[0]
+    def more_arguments(self, parts: list[Any]) -> list[Term | Argument]:
+        before: list[Term | Argument] = parts[0]
         before.append(parts[1])
         return before
 
-    def named(self, parts: list[Any]) -> _Argument:
+    def named(self, parts: list[Any]) -> Argument:
         name: Token = parts[0]
         if name.type == "VARIABLE":
-            _fault(faults.capital_column(name.text, _place(name)))
-        return _Argument(name.text, parts[2], _place(name))
+            fault(faults.capital_column(name.text, place(name)))
+        return Argument(name.text, parts[2], place(name))
 
     def function(self, parts: list[Any]) -> Term:
-        called: _Called = parts[0]
+        called: Called = parts[0]
         if called.columns is not None:
-            return _fault(faults.named_in_function(called.name, called.span))
+            return fault(faults.named_in_function(called.name, called.span))
         if called.name in TIMES and len(called.args) == 1:
             arg = called.args[0]
             if isinstance(arg, Const) and arg.type == STRING:
-                return _constant(moment(called.name, str(arg.value), called.span))
+                return constant(moment(called.name, str(arg.value), called.span))
         return Call(called.name, called.args, called.span)
 
     # ------------------------------------------------------------ terms
     def operation(self, parts: list[Any]) -> Call:
         left, operator, right = parts
-        return Call(operator.text, (left, right), _through(left.span, right.span))
+        return Call(operator.text, (left, right), through(left.span, right.span))
 
     def negative(self, parts: list[Any]) -> Term:
         sign, term = parts
-        span = _through(_place(sign), term.span)
+        span = through(place(sign), term.span)
         found = negated(term, span) if isinstance(term, Const) else None
-        return Call("neg", (term,), span) if found is None else _constant(found)
+        return Call("neg", (term,), span) if found is None else constant(found)
 
     def variable(self, parts: list[Token]) -> Term:
         if parts[0].text in _CONSTANTS_ELSEWHERE:
-            return _fault(faults.capital_constant(parts[0].text, _place(parts[0])))
-        return Var(parts[0].text, _place(parts[0]))
+            return fault(faults.capital_constant(parts[0].text, place(parts[0])))
+        return Var(parts[0].text, place(parts[0]))
 
     def number(self, parts: list[Token]) -> Const:
-        return _constant(number(parts[0].text, _place(parts[0])))
+        return constant(number(parts[0].text, place(parts[0])))
 
     def text(self, parts: list[Token]) -> Const:
         token = parts[0]
         value, bad = text_value(token.text)
         if bad >= 0:
             start = token.start + bad
-            return _fault(faults.bad_escape(token.text[bad : bad + 2], _WORK.get().span(start, start + 2)))
-        return Const(value, STRING, _place(token))
+            return fault(faults.bad_escape(token.text[bad : bad + 2], WORK.get().span(start, start + 2)))
+        return Const(value, STRING, place(token))
 
     def true(self, parts: list[Token]) -> Const:
-        return Const(value=True, type=BOOLEAN, span=_place(parts[0]))
+        return Const(value=True, type=BOOLEAN, span=place(parts[0]))
 
     def false(self, parts: list[Token]) -> Const:
-        return Const(value=False, type=BOOLEAN, span=_place(parts[0]))
+        return Const(value=False, type=BOOLEAN, span=place(parts[0]))
 
     def bare_word(self, parts: list[Token]) -> Const:
-        return _fault(faults.bare_word(parts[0].text, _place(parts[0])))
+        return fault(faults.bare_word(parts[0].text, place(parts[0])))
 
     def inner(self, parts: list[Any]) -> Term:
         term: Term = parts[0]
