@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from foreset.ir.rules import Rule, atoms
 from foreset.ir.steps import (
@@ -32,6 +32,12 @@ def handed_over(procedure: Procedure) -> tuple[Ref, ...]:
 def awaited(steps: Iterable[Step]) -> frozenset[Ref]:
     """The stored versions that `steps` read before they assign them."""
     return frozenset(_awaited(steps, set()))
+
+
+def read_by(steps: Sequence[Step]) -> frozenset[Ref]:
+    """The versions that `steps` name, virtual ones as they stand."""
+    inner = (read_by(step.body) for step in steps if isinstance(step, Repeat))
+    return frozenset(ref for step in steps for ref in _read(step)).union(*inner)
 
 
 def _awaited(steps: Iterable[Step], assigned: set[Ref]) -> set[Ref]:
