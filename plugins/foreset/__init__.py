@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         VerificationFailed,
     )
     from foreset.refresh.whole import RefreshResult, ViewResult
+    from foreset.spec.registered import PythonAggregate, register_aggregate
     from foreset.store.snapshots import Snapshot, open_snapshot
     from foreset.warehouse import Warehouse
     from foreset.warehouse import open_warehouse as open  # noqa: A004 - `foreset.open` is the public name
@@ -32,12 +33,13 @@ _HOMES = {
     "UsageError": "errors", "VerificationFailed": "errors", "RefreshResult": "refresh.whole",
     "ViewResult": "refresh.whole", "Snapshot": "store.snapshots", "open_snapshot": "store.snapshots",
     "Warehouse": "warehouse", "open": "warehouse",
+    "PythonAggregate": "spec.registered", "register_aggregate": "spec.registered",
 }  # fmt: skip
 
 __all__ = [
-    "Diagnostic", "EnvironmentFault", "EvaluationError", "Fenced", "ForesetError", "QualityFailed", "RefreshResult",
-    "Snapshot", "SourceError", "SpecError", "UsageError", "VerificationFailed", "ViewResult", "Warehouse", "open",
-    "open_snapshot",
+    "Diagnostic", "EnvironmentFault", "EvaluationError", "Fenced", "ForesetError", "PythonAggregate", "QualityFailed",
+    "RefreshResult", "Snapshot", "SourceError", "SpecError", "UsageError", "VerificationFailed", "ViewResult",
+    "Warehouse", "open", "open_snapshot", "register_aggregate",
 ]  # fmt: skip
 
 

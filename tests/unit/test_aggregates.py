@@ -13,6 +13,7 @@ from tests.property.aggregate_programs import random_aggregates
 from tests.property.test_verify import SetFacts, absent_rows
 from tests.refresh_cases import in_normal_form
 
+import foreset
 from foreset.errors import EvaluationError
 from foreset.explain.groups import SELF, base_reading
 from foreset.ir.aggregates import BUILTINS, Kind, Upkeep
@@ -293,3 +294,75 @@ def test_the_example_is_sound_and_its_tests_pass() -> None:
     outcomes = list(run_tests(found.program, found.layering))
     assert len(outcomes) == 2
     assert all(outcome.passed for outcome in outcomes), outcomes
+
+
+# ---------------------------------------------------------------- in Python
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """What a deployment has registered; it ends with the test."""
+    found: dict[str, object] = {}
+    monkeypatch.setattr("foreset.spec.registered._registered", found)
+    return found
+
+
+PYTHON = {"v": ("{s: string, n: bigint}", "v(S, N) :- setof((A, I), sale(I, S, _, A, _), R), bits(R, N, 1)")}
+
+
+def test_an_aggregate_in_python_is_kept_in_place_where_it_has_an_inverse(offered: dict[str, object]) -> None:
+    add, remove = (lambda a, x: a ^ (x + 1)), (lambda a, x: a ^ (x + 1))
+    foreset.register_aggregate("bits", foreset.PythonAggregate("int", "bigint", 0, add, remove, finish="A * 2"))
+    found = proven(prepared(PYTHON))
+    assert not list(found.report.errors)
+    replica = replica_of(found)
+    replica.refresh({"sale": Delta(rows(50))})
+    some = frozenset(sorted(rows(50))[10:20])
+    _, steps = replica.refresh({"sale": Delta(rows(5, start=200), some)})
+    assert sum(step.work.gathered for step in steps.values()) == 0
+    truth = 0
+    for row in (rows(50) - some) | rows(5, start=200):
+        truth ^= row[3] + 1  # type: ignore[operator]
+    assert replica.contents["v"] == {("s", truth * 2)}
+
+
+def test_a_new_version_of_functions_is_another_view(offered: dict[str, object]) -> None:
+    marks = []
+    for version in ("1", "1", "2"):
+        one = foreset.PythonAggregate("int", "bigint", 0, lambda a, x: a + x, version=version)
+        foreset.register_aggregate("bits", one)
+        found = prepared(PYTHON)
+        assert found.program is not None
+        assert found.layering is not None
+        marks.append(fingerprints(found.program, found.layering)["v"])
+    assert marks[0] == marks[1] != marks[2]
+
+
+@pytest.mark.parametrize(
+    ("add", "text"),
+    [
+        (lambda *_: None, "`add` of aggregate bits gives NULL"),
+        (lambda a, x: a + 1 // (x - x), "`add` of aggregate bits raises ZeroDivisionError: integer"),
+        (lambda *_: "many", "`add` of aggregate bits: 'many' is not a value of type bigint"),
+        (lambda *_: 2**63, "`add` of aggregate bits: 9223372036854775808 is not a value of type bigint"),
+    ],
+)
+def test_a_function_that_fails_stops_with_rule_view_and_group(offered: dict[str, object], add, text: str) -> None:
+    foreset.register_aggregate("bits", foreset.PythonAggregate("int", "bigint", 0, add))
+    with pytest.raises(EvaluationError) as caught:
+        replica_of(prepared(PYTHON)).refresh({"sale": Delta(rows(3))})
+    assert f'rule v#1 of view v, group (S = "s"): {text}' in str(caught.value)
+
+
+def test_a_false_inverse_in_python_is_refused(offered: dict[str, object]) -> None:
+    foreset.register_aggregate("bits", foreset.PythonAggregate("int", "bigint", 0, max, lambda a, *_: a))
+    found = proven(prepared(PYTHON))
+    assert found.program is None
+    assert [fault.code for fault in found.report.errors] == ["FS310"]
+
+
+def test_names_and_types_of_what_is_registered(offered: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="is an aggregate of Foreset"):
+        foreset.register_aggregate("count", foreset.PythonAggregate("int", "bigint", 0, max))
+    with pytest.raises(ValueError, match="not all types"):
+        foreset.register_aggregate("bits", foreset.PythonAggregate("integr", "bigint", 0, max))
+    with pytest.raises(ValueError, match="aggregate bits: the rule ends too early"):
+        foreset.register_aggregate("bits", foreset.PythonAggregate("int", "bigint", 0, max, finish="A +"))

@@ -9,7 +9,7 @@ from typing import Any
 from foreset.analyse.constants import adapt, folded, settled
 from foreset.analyse.faults import aggregates as faults
 from foreset.diagnostics import Diagnostic, Span
-from foreset.ir.aggregates import BUILTINS, STATE, THE_SET, Aggregate, Definition, Fold, Kind, Need
+from foreset.ir.aggregates import BUILTINS, STATE, THE_SET, Aggregate, Definition, Fold, InPython, Kind, Need, Part
 from foreset.ir.functions import FUNCTIONS, type_of
 from foreset.ir.renaming import substituted
 from foreset.ir.rules import Aggregated
@@ -216,14 +216,14 @@ def _inductive(one: Definition, fold: Fold) -> tuple[Definition, tuple[Diagnosti
     typed: dict[str, Any] = {}
     found: list[Diagnostic] = []
     elements = {name: kind for name, kind in fold.types.items() if name in dict(fold.takes)}
-    scopes: dict[str, tuple[Term | None, dict[str, Type]]] = {
+    scopes: dict[str, tuple[Part | None, dict[str, Type]]] = {
         "zero": (fold.zero, {}),
         "add": (fold.add, {STATE: fold.state, **elements}),
         "remove": (fold.remove, {STATE: fold.state, **elements}),
         "merge": (fold.merge, {name: kind for name, kind in fold.types.items() if name not in elements}),
     }
     for part, (term, scope) in scopes.items():
-        if term is not None:
+        if term is not None and not isinstance(term, InPython):
             made, wrong = _expression(one, part, term, scope, fold.state)
             typed[part] = made
             found += wrong

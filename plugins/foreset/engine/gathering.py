@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from foreset.engine.functions import compile_call
 from foreset.engine.terms import known_type, literal_column
 from foreset.engine.types import column_names, spark_type
-from foreset.ir.aggregates import STATE, Accumulator, Aggregation, Fold, Kind
+from foreset.ir.aggregates import STATE, Accumulator, Aggregation, Fold, InPython, Kind, Part
 from foreset.ir.terms import Call, Const, Term, Var
 from foreset.ir.types import BIGINT, DOUBLE, Type
 
@@ -180,8 +180,17 @@ def _fold(fold: Fold, there: Column, given: Inputs) -> Column:
     return refold(fold, "add", fold.add, fold_term(fold, "zero", fold.zero, {}), found)
 
 
-def refold(fold: Fold, part: str, term: Term, start: Column, members: Column) -> Column:
-    """An expression of a fold over an array of members, from `start`."""
+def refold(fold: Fold, part: str, term: Part, start: Column, members: Column) -> Column:
+    """A part of a fold over an array of members, from `start`; in Python, workers run the whole array in one call."""
+    if isinstance(term, InPython):
+        function = term.function
+
+        def gathered(state: object, rows: list[tuple[object, ...]]) -> object:
+            for row in rows:
+                state = function(state, *row)
+            return state
+
+        return _never_null(fold, part, F.udf(gathered, spark_type(fold.state))(start, members))
 
     def step(state: Column, member: Column) -> Column:
         return fold_term(fold, part, term, {STATE: state, **{name: member[name] for name, _ in fold.takes}})
@@ -189,9 +198,14 @@ def refold(fold: Fold, part: str, term: Term, start: Column, members: Column) ->
     return F.aggregate(members, start, step)
 
 
-def fold_term(fold: Fold, part: str, term: Term, values: Mapping[str, Column]) -> Column:
+def fold_term(fold: Fold, part: str, term: Part, values: Mapping[str, Column]) -> Column:
     """An expression of a fold as a column of the accumulator's type; NULL stops the refresh."""
-    found = _term(term, values, fold.types).cast(spark_type(fold.state))
+    if isinstance(term, InPython):  # only `zero`, which takes nothing
+        return F.lit(term.function()).cast(spark_type(fold.state))
+    return _never_null(fold, part, _term(term, values, fold.types).cast(spark_type(fold.state)))
+
+
+def _never_null(fold: Fold, part: str, found: Column) -> Column:
     reason = F.raise_error(F.lit(f"`{part}` of aggregate {fold.name} gives NULL"))
     return F.when(found.isNull(), reason.cast(spark_type(fold.state))).otherwise(found)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from foreset.diagnostics import Span
 from foreset.ir.terms import Call, Const, Term, Value, Var
@@ -71,16 +72,28 @@ THE_SET = "S"  # the set in the expression of a composed aggregate
 
 
 @dataclass(frozen=True, slots=True)
+class InPython:
+    """A part of a fold that the deployment gives as a function of A and the values; it is told by name and version."""
+
+    name: str
+    version: str
+    function: Callable[..., Any] = field(compare=False, repr=False)
+
+
+Part = Term | InPython
+
+
+@dataclass(frozen=True, slots=True)
 class Fold:
     """What a user defines element by element: A is what has been gathered, `takes` names the values of a member."""
 
     name: str
     takes: tuple[tuple[str, Type], ...]
     state: Type
-    zero: Term
-    add: Term
-    remove: Term | None = None
-    merge: Term | None = None
+    zero: Part
+    add: Part
+    remove: Part | None = None
+    merge: Part | None = None
 
     @property
     def types(self) -> dict[str, Type]:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from foreset.ir.aggregates import STATE, SUMS, Accumulator, Aggregation, Fold, Kind, Upkeep
-from foreset.ir.terms import Row, Term, Value
-from foreset.ir.values import DECIMALS, canonical_float, sort_key
+from foreset.ir.aggregates import STATE, SUMS, Accumulator, Aggregation, Fold, InPython, Kind, Part, Upkeep
+from foreset.ir.terms import Row, Value
+from foreset.ir.values import DECIMALS, Misfit, canonical_float, coerce, sort_key
 from foreset.reference.failure import Failure
 from foreset.reference.numbers import scaled
 from foreset.reference.terms import read_as
@@ -147,8 +147,10 @@ def _fold(accumulator: Accumulator, found: Members) -> Value:
     return state
 
 
-def run_term(fold: Fold, part: str, term: Term, values: Row) -> Value:
-    """An expression of a fold on A and the values of a member (`zero`: on nothing)."""
+def run_term(fold: Fold, part: str, term: Part, values: Row) -> Value:
+    """A part of a fold on A and the values of a member (`zero`: on nothing)."""
+    if isinstance(term, InPython):
+        return _in_python(fold, part, term, values)
     names = (STATE, *(name for name, _ in fold.takes))[: len(values)]
     given = tuple(
         widened(value, fold.types[name]) for name, value in zip(names, values, strict=True)
@@ -157,6 +159,20 @@ def run_term(fold: Fold, part: str, term: Term, values: Row) -> Value:
     if found is None:
         raise Failure(f"`{part}` of aggregate {fold.name} gives NULL")
     return found
+
+
+def _in_python(fold: Fold, part: str, function: InPython, values: Row) -> Value:
+    """What a function of the deployment gives: nothing that it does may go unnoticed."""
+    try:
+        found = function.function(*values)
+    except Exception as error:
+        raise Failure(f"`{part}` of aggregate {fold.name} raises {type(error).__name__}: {error}") from error
+    if found is None:
+        raise Failure(f"`{part}` of aggregate {fold.name} gives NULL")
+    try:
+        return coerce(found, fold.state)
+    except Misfit as misfit:
+        raise Failure(f"`{part}` of aggregate {fold.name}: {misfit}") from misfit
 
 
 _OF_VALUES: dict[Kind, Callable[[Accumulator, Members], Value]] = {

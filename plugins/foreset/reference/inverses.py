@@ -13,7 +13,7 @@ from itertools import islice, product
 from foreset.analyse.aggregates import prepared
 from foreset.analyse.faults import aggregates as faults
 from foreset.diagnostics import Diagnostic, Span
-from foreset.ir.aggregates import OTHER, STATE, Definition, Fold
+from foreset.ir.aggregates import OTHER, STATE, Definition, Fold, InPython
 from foreset.ir.program import Program
 from foreset.ir.terms import Row, Value
 from foreset.ir.text import print_value
@@ -47,7 +47,8 @@ def check_inverses(program: Program) -> Iterator[Diagnostic]:
 def _place(one: Definition) -> Span:
     assert one.fold is not None
     term = one.fold.remove or one.fold.merge or one.fold.add
-    return term.span or one.span or Span("", 1, 1)
+    span = None if isinstance(term, InPython) else term.span
+    return span or one.span or Span("", 1, 1)
 
 
 def _wrong(fold: Fold) -> str:
@@ -104,8 +105,10 @@ def _merged(fold: Fold, zero: Value, sample: tuple[Row, Row, Row]) -> str:
     a, b, c = sample
     left, right = _add(fold, zero, a), _add(fold, _add(fold, zero, b), c)
     whole = _add(fold, _add(fold, _add(fold, zero, a), b), c)
-    read = read_as(fold.merge, fold.state, {STATE: 0, OTHER: 1}, fold.types)
-    merged = read((left, right))
+    if isinstance(fold.merge, InPython):
+        merged = run_term(fold, "merge", fold.merge, (left, right))
+    else:
+        merged = read_as(fold.merge, fold.state, {STATE: 0, OTHER: 1}, fold.types)((left, right))
     if _same(merged, whole):
         return ""
     return (

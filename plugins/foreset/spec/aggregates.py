@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+
 from foreset.diagnostics import Report
 from foreset.ir.aggregates import BUILTINS, ELEMENT, Definition, Fold
-from foreset.ir.terms import Term
+from foreset.ir.program import View
+from foreset.ir.terms import Call, Term
 from foreset.ir.types import Type, parse_type
 from foreset.spec import rule_faults
 from foreset.spec.grammar import parse_expression
@@ -29,6 +32,22 @@ def read_aggregates(fields: Fields, report: Report) -> dict[str, Definition]:
         elif isinstance(node, Entries | Scalar | Items) and (made := _inductive(name, key, node, report)):
             found[name] = made
     return found
+
+
+def called(views: Iterable[View], definitions: Mapping[str, Definition]) -> set[str]:
+    """The aggregates that rules name, also by way of composed ones."""
+    sets = (one for view in views for rule in view.rules for one in rule.sets)
+    terms = [one.composed for one in definitions.values() if one.composed is not None]
+    return {made.function for one in sets for made in one.aggregates} | {
+        name for term in terms for name in _calls(term)
+    }
+
+
+def _calls(term: Term) -> Iterator[str]:
+    if isinstance(term, Call):
+        yield term.function
+        for arg in term.args:
+            yield from _calls(arg)
 
 
 def _inductive(name: str, key: Scalar, node: Node, report: Report) -> Definition | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from foreset.diagnostics import Report, Span
+from foreset.ir.functions import FUNCTIONS
 from foreset.ir.rules import Aggregated, Atom, Literal, Rule, SetOf
 from foreset.ir.terms import Var
 from foreset.spec import rule_faults
@@ -36,7 +37,7 @@ def with_aggregates(rule: Rule, scope: Scope, plain: Callable[[Literal], Literal
         sets[f"{i}" if one.local else one.var.name] = replace(one, body=tuple(map(plain, one.body)))
     body: list[Literal] = []
     for literal in rule.body:
-        if isinstance(literal, Atom) and scope.aggregate(literal):
+        if isinstance(literal, Atom) and (scope.aggregate(literal) or _of_set(literal, sets, scope)):
             _take(literal, sets, report)
         else:
             body.append(plain(literal))
@@ -44,6 +45,13 @@ def with_aggregates(rule: Rule, scope: Scope, plain: Callable[[Literal], Literal
         if scope.aggregate(literal):
             report.add(rule_faults.nested_aggregate(literal.span or _NOWHERE))
     return replace(rule, body=tuple(body), sets=tuple(sets.values()))
+
+
+def _of_set(atom: Atom, sets: Mapping[str, SetOf], scope: Scope) -> bool:
+    """An aggregate that nobody here knows: analysis, or the deployment, may."""
+    first = atom.args[0] if atom.args else None
+    named = isinstance(first, Var) and first.name in sets
+    return named and atom.relation not in scope.relations and atom.relation not in FUNCTIONS
 
 
 def _take(atom: Atom, sets: dict[str, SetOf], report: Report) -> None:

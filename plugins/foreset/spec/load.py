@@ -19,11 +19,12 @@ from foreset.ir.rules import Atom, Literal, Negation, Rule, Test
 from foreset.ir.terms import Call
 from foreset.ir.types import parse_type
 from foreset.spec import faults, rule_faults
-from foreset.spec.aggregates import read_aggregates
+from foreset.spec.aggregates import called, read_aggregates
 from foreset.spec.expectations import Reading, read_expectation
 from foreset.spec.gathering import Scope, with_aggregates
 from foreset.spec.grammar import parse_rule
 from foreset.spec.model import SPEC
+from foreset.spec.registered import registered
 from foreset.spec.scalars import passage_of
 from foreset.spec.shapes import Fields, Read, kind_of, read
 from foreset.spec.source import SourceText
@@ -158,7 +159,7 @@ def _program(node: Node, file: str, report: Report) -> Program | None:
         timezone=fields.text("timezone", "UTC"),
         tags=tuple(tag.value for tag in fields.list("tags") if isinstance(tag, Scalar)),
         max_rounds=int(rounds.value) if isinstance(rounds, Scalar) else DEFAULT_MAX_ROUNDS,
-        aggregates=tuple(aggregates.values()),
+        aggregates=(*aggregates.values(), *registered(called(views, aggregates) - scope.aggregates)),
         file=file,
         span=fields.span_of("group"),
     )
