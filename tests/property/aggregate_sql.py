@@ -17,7 +17,9 @@ import pyarrow as pa
 from foreset.ir.program import Column, Program, View
 from foreset.ir.rules import Aggregated, Atom, Comparison, Literal, Negation, Rule, SetOf, Test, literal_variables
 from foreset.ir.terms import Call, Const, Row, Term, Value, Var, variables
+from foreset.ir.types import Type
 from foreset.ir.values import canonical
+from foreset.reference.widen import widened
 from foreset.verify.facts import arrow_type
 
 OPERATORS = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
@@ -40,8 +42,13 @@ def contents(view: View, program: Program, database: Mapping[str, frozenset[Row]
     for rule in view.rules:
         text = _query(rule, columns)
         for row in connection.execute(text).fetchall():
-            found.add(tuple(canonical(_tuples(v), c.type) for v, c in zip(row, view.columns, strict=True)))
+            found.add(tuple(_value(v, c.type) for v, c in zip(row, view.columns, strict=True)))
     return frozenset(found)
+
+
+def _value(value: object, kind: Type) -> Value:
+    """What DuckDB gave, in the type of the column: heads widen."""
+    return canonical(widened(_tuples(value), kind), kind)
 
 
 @cache
