@@ -64,9 +64,26 @@ class Browser:
     def text(self) -> str:
         return str(self.run("return document.body ? document.body.innerText : ''"))
 
-    def wait_for_text(self, wanted: str) -> str:
+    def framed(self, script: str) -> Any:
+        """Run a script of the outer page on `d`, the document in its frame, in which itself nothing may run."""
+        return self.run(f"const d = document.querySelector('iframe').contentDocument; {script}")
+
+    def framed_text(self) -> str:
+        return str(self.framed("return d && d.body ? d.body.innerText : ''"))
+
+    def click_framed(self, text: str) -> None:
+        """Click the link with that text in the document in the frame."""
+        find = "[...d.querySelectorAll('a')].find(link => link.innerText.includes(arguments[0]))"
+
+        def clicked() -> None:
+            script = f"const d = document.querySelector('iframe').contentDocument; {find}.click()"
+            self.call("POST", "/execute/sync", script=script, args=[text])
+
+        patiently(clicked)
+
+    def wait_for_text(self, wanted: str, read: Callable[[], str] | None = None) -> str:
         def seen() -> str:
-            text = self.text()
+            text = (read or self.text)()
             if wanted not in text:
                 raise LookupError(f"{wanted!r} is not on the page: {text[:500]!r}")
             return text
@@ -89,6 +106,7 @@ def browser(profile: Path) -> Iterator[Browser]:
         patiently(lambda: httpx.get(f"{base}/status", timeout=10))
         wanted = {"alwaysMatch": {"goog:chromeOptions": chrome, "unhandledPromptBehavior": "ignore"}}
         answer = httpx.post(f"{base}/session", json={"capabilities": wanted}, timeout=120).json()["value"]
+        assert "sessionId" in answer, f"the browser does not start: {answer}"
         session = answer["sessionId"]
         yield Browser(base, session)
     finally:

@@ -21,7 +21,7 @@ from foreset.store import files
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow]
 
-GOOD, BAD = "scheduled__2026-11-17T02:00:00+00:00", "scheduled__2026-11-18T02:00:00+00:00"
+GOOD, BAD = "manual__2026-11-17T02:00:00+00:00", "manual__2026-11-18T02:00:00+00:00"
 GOOD_PATH, BAD_PATH = GOOD.replace(":", "%3A").replace("+", "%2B"), BAD.replace(":", "%3A").replace("+", "%2B")
 RUN = f"/foreset/dags/foreset_parts/runs/{BAD_PATH}"
 DOCS = f"{RUN}/docs/index.html"
@@ -125,7 +125,8 @@ def test_a_token_that_is_not_ours_opens_nothing(server: Server) -> None:
 )  # fmt: skip
 def test_nothing_beside_the_data_docs_can_be_fetched(server: Server, path: str) -> None:
     answer = server.get(f"{RUN}/docs/{path}", "anna")
-    assert answer.status_code in (404, 400), path
+    # A client or a server may resolve `..` before it is matched: that names a run, which there is not.
+    assert answer.status_code in (400, 404) or "has not begun its refresh" in answer.text, path
     assert "spec_text" not in answer.text
 
 
@@ -228,13 +229,18 @@ def test_a_person_reads_the_report_in_the_frame(server: Server, tmp_path: Path) 
         page.screenshot(shots / "tab.png")
 
         page.click(page.link("Data Docs"))
-        page.wait_for_text("Back to the report")
-        page.click(page.link("contains"))
-        assert "<script>alert('x')</script>" in page.wait_for_text("Expectations of contains")
-        assert page.run("return getComputedStyle(document.body).maxWidth") != "none", "its style sheet was loaded"
-        page.click(page.link("Back to the report"))
-        page.click(page.link("parts"))
-        page.wait_for_text("The last 2 refreshes")
+        page.frame(None)
+        page.wait_for_text("Back to the report", page.framed_text)
+        page.click_framed("contains")
+        docs = page.wait_for_text("Expectations of contains", page.framed_text)
+        assert "<script>alert('x')</script>" in docs
+        styled = page.framed("return d.defaultView.getComputedStyle(d.body).maxWidth")
+        assert styled != "none", "its style sheet was loaded with the login"
+        page.screenshot(shots / "docs.png")
+        page.click_framed("Back to the report")
+        page.wait_for_text("Rows that break expectations", page.framed_text)
+        page.click_framed("parts")
+        page.wait_for_text("The last 2 refreshes", page.framed_text)
         page.screenshot(shots / "history_tab.png")
 
         page.open(f"{server.url}/plugin/foreset")
