@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tests.cli_runner import foreset as run_cli
 from tests.property.aggregate_programs import random_aggregates
 from tests.property.test_verify import SetFacts, absent_rows
 from tests.refresh_cases import in_normal_form
@@ -366,3 +367,16 @@ def test_names_and_types_of_what_is_registered(offered: dict[str, object]) -> No
         foreset.register_aggregate("bits", foreset.PythonAggregate("integr", "bigint", 0, max))
     with pytest.raises(ValueError, match="aggregate bits: the rule ends too early"):
         foreset.register_aggregate("bits", foreset.PythonAggregate("int", "bigint", 0, max, finish="A +"))
+
+
+def test_explain_shows_by_what_a_view_is_kept() -> None:
+    """The hidden views come with the one that is asked for, and are in no list of names."""
+    specs = str(Path(__file__).resolve().parents[2] / "examples/tournaments/view_specs")
+    found = run_cli("explain", "tournaments.reach", "--specs", specs, "--strategy", "dred")
+    assert found.code == 0
+    assert "steps of `aggregate`" in found.out
+    assert "steps of `dred`" in found.out
+    assert "base        never read in a refresh" in found.out
+    missing = run_cli("explain", "tournaments.nope", "--specs", specs)
+    assert missing.code == 2
+    assert "~" not in missing.err

@@ -55,13 +55,16 @@ def _strata(found: Ready, group: str, view: str) -> tuple[StratumFacts, ...]:
     from foreset.cli.groups import did_you_mean
     from foreset.errors import UsageError
     from foreset.explain.strata import facts_of
+    from foreset.ir.program import auxiliaries, is_hidden
 
     strata = facts_of(found.program, found.layering)
     if not view:
         return strata
-    mine = tuple(stratum for stratum in strata if view in (each.name for each in stratum.views))
-    if not mine:
-        names = [each.name for stratum in strata for each in stratum.views]
+    names = [each.name for stratum in strata for each in stratum.views]
+    wanted = {view, *(auxiliaries(found.program, view) if view in names else ())}  # and what it is kept by
+    mine = tuple(stratum for stratum in strata if wanted & {each.name for each in stratum.views})
+    if view not in names:
+        names = [name for name in names if not is_hidden(name)]
         hint = did_you_mean(view, names, f"its views: {', '.join(names)}")
         raise UsageError(f"there is no view `{view}` in group {group}", hint)
     return mine
@@ -74,8 +77,9 @@ def _steps(found: Ready, stratum: StratumFacts, strategy: str) -> tuple[str, tup
     from foreset.explain.strata import SMALL
     from foreset.plan.translate import translate
 
-    taken = strategy or next(each.strategy for each in stratum.auto if each.night == SMALL)
     admitted = {each.strategy: each for each in stratum.strategies}
+    asked = "" if stratum.groups and strategy not in admitted else strategy  # groups are kept in ways of their own
+    taken = asked or next(each.strategy for each in stratum.auto if each.night == SMALL)
     if taken not in admitted:
         raise UsageError(
             f"no strategy is called `{taken}`", did_you_mean(taken, admitted, f"one of: {', '.join(admitted)}")
