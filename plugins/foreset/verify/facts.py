@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
 KEEP_AFTER = 4  # looks at one source, after which its columns are kept in memory (DuckDB spills)
+INDEX_AFTER = 8  # fetches by the same columns, after which a source of few rows is indexed here, once
+INDEXED_ROWS = 300_000
 Opener = Callable[[str], "Dataset | pa.Table"]
 
 
@@ -40,16 +42,37 @@ class SourceFacts:
     _opened: dict[str, Any] = field(default_factory=dict)
     _looks: dict[str, int] = field(default_factory=dict)
     _known: dict[tuple[str, Asked], dict[Row, list[Row]]] = field(default_factory=dict)
+    _fetches: dict[tuple[str, Asked], int] = field(default_factory=dict)
+    _indexed: set[tuple[str, Asked]] = field(default_factory=set)
 
     def rows(self, relation: str, known: Asked, keys: Iterable[Row]) -> Mapping[Row, list[Row]]:
         """The rows whose columns `known` are one of `keys`, by key."""
-        cache = self._known.setdefault((relation, known), {})
+        asked = (relation, known)
+        cache = self._known.setdefault(asked, {})
         missing = [key for key in set(keys) if key not in cache]
-        if missing:
-            cache |= {key: [] for key in missing}
-            for key, rows in self._fetch(relation, known, missing).items():
-                cache[key] = rows
+        if missing and asked not in self._indexed:
+            self._fetches[asked] = self._fetches.get(asked, 0) + 1
+            if self._fetches[asked] > INDEX_AFTER and self._few(relation):
+                self._index(asked, cache)
+                missing = [key for key in missing if key not in cache]
+            else:
+                cache |= self._fetch(relation, known, missing)
+        cache |= {key: [] for key in missing if key not in cache}
         return cache
+
+    def _few(self, relation: str) -> bool:
+        (count,) = self._connection.sql(f"SELECT count(*) FROM {quoted('s_' + relation)}").fetchall()[0]  # noqa: S608 - quoted
+        return bool(count <= INDEXED_ROWS)
+
+    def _index(self, asked: tuple[str, Asked], cache: dict[Row, list[Row]]) -> None:
+        """All rows of a source by these columns: a look at a dict is a thousand times cheaper than a query."""
+        relation, known = asked
+        cache.clear()
+        for row in self._fetch(relation, (), [()]).get((), ()):
+            key = tuple(row[p] for p in known)
+            if None not in key:
+                cache.setdefault(key, []).append(row)
+        self._indexed.add(asked)
 
     def _fetch(self, relation: str, known: Asked, keys: Sequence[Row]) -> dict[Row, list[Row]]:
         columns = self.columns[relation]
