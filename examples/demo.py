@@ -13,6 +13,7 @@ import argparse
 import datetime
 import os
 import shutil
+import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -20,7 +21,7 @@ from pathlib import Path
 
 import sample_warehouse
 
-from foreset.cli.up import end, wait_for_dags
+from foreset.cli.up import end, wait_for_dags, warm_spark
 from foreset.orchestrate import runs
 from foreset.orchestrate.home import Home
 from foreset.orchestrate.names import dag_id
@@ -41,6 +42,13 @@ class Demo:
         self.place, self.began, self.step = place, time.monotonic(), 0
         self.warehouse, self.specs, self.home = str(place / "warehouse"), place / "view_specs", Home(place / "airflow")
         self.airflow = Airflow("")
+        self.warming: subprocess.Popen[bytes] | None = None
+
+    def end(self) -> None:
+        """End whatever was started."""
+        if self.warming is not None:
+            self.warming.kill()
+        end(self.home.folder, self.warehouse)
 
     def tell(self, text: str) -> None:
         """Begin a step."""
@@ -57,8 +65,9 @@ class Demo:
         say(f"tables in  {shown(self.warehouse)}")
         say(f"views in   {shown(self.specs)}: {', '.join(GROUPS)}; tonight's refresh is at {night:%H:%M} UTC")
 
-        self.tell("Airflow starts, with one DAG for each spec. Spark joins when a change is too big for a task")
+        self.tell("Airflow starts, with one DAG for each spec, and Spark beside it")
         running = start(Project(self.place, self.specs, self.warehouse), self.home)
+        self.warming = warm_spark(self.warehouse)
         self.airflow = wait_until_healthy(running, self.home, say)
         say(f"{running.url} knows {', '.join(wait_for_dags(self.airflow, self.specs))}")
 
@@ -200,7 +209,7 @@ def main(arguments: list[str]) -> int:
         print("\nstopped")
     finally:
         if not (given.keep and finished):
-            end(place / "airflow", str(place / "warehouse"))
+            demo.end()
     if not finished:
         return 130
     demo.where_to_look()
