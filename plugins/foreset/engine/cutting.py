@@ -22,10 +22,10 @@ def cut(frame: DataFrame) -> Piece:
     observation = Observation()
     observed = frame.observe(observation, F.count(F.lit(1)).alias(ROWS))
     if hasattr(frame.sparkSession, "_jvm"):
-        return Piece(observed.localCheckpoint(eager=True), int(observation.get[ROWS]))
+        return Piece(observed.localCheckpoint(eager=True), int(observation.get[ROWS]), computed=True)
     computed, seen = _over_connect(observed, observation)
     # The server sends what was observed if it has come to hear of it by then; now and then it has not.
-    return Piece(computed, int(seen[ROWS]) if ROWS in seen else computed.count())
+    return Piece(computed, int(seen[ROWS]) if ROWS in seen else computed.count(), computed=True)
 
 
 def _over_connect(frame: DataFrame, observation: Observation) -> tuple[DataFrame, Mapping[str, Any]]:

@@ -35,6 +35,7 @@ class Piece:
 
     frame: DataFrame
     rows: int | None = None
+    computed: bool = False  # cut off from where it came from: reading it plans and opens nothing
 
     @property
     def small(self) -> bool:
@@ -123,6 +124,13 @@ class Frames:
             return sum(p.rows or 0 for ref, pieces in self._stored.items() if ref.version is version for p in pieces)
 
         return {"overdeleted": rows(Version.DEL), "rederived": rows(Version.RED)}
+
+    def stored_of(self, ref: Ref) -> tuple[Ref, ...]:
+        """The stored versions that reading `ref` looks at."""
+        shape = VIRTUAL.get(ref.version)
+        if shape is None or ref in self._stored:
+            return (ref,)
+        return tuple(Ref(ref.relation, version) for version in (shape.base, *shape.less, *shape.more))
 
     def nothing(self, relation: str) -> DataFrame:
         """No rows, with the columns of `relation`."""

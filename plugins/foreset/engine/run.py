@@ -23,7 +23,8 @@ from foreset.engine.failures import explain_failure
 from foreset.engine.frames import Frames, Piece
 from foreset.engine.types import column_names
 from foreset.errors import EvaluationError
-from foreset.ir.rules import Rule
+from foreset.ir.reads import read_by
+from foreset.ir.rules import Atom, Negation, Rule
 from foreset.ir.steps import (
     Aggregate,
     AssertCounts,
@@ -49,6 +50,8 @@ from foreset.reference.interpret import endless
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+SETTLED = 3  # rounds, after which a loop is expected to go on for some more
+NEAR_ROWS = 1_000_000  # of a stored input that such a loop keeps in memory
 MANY_PIECES = 16  # a version in more pieces is put together, or its unions grow without end
 DELETED_SHARE = 0.1  # of a view's rows, over-deleted: from here on a recompute is cheaper than to bring them back
 DELETED_ROWS = 100_000  # so many may go in any case
@@ -114,6 +117,8 @@ class Engine:
         found = [frame for rule in part.rules if (frame := derive(rule, self.frames, within)) is not None]
         if not found:
             return self._nothing(part.target)
+        if part.target.version is Version.HELD and _cannot_fail(part.rules):
+            return Piece(union(found))  # read once, by the very next step, whose action computes it
         return self._cut_without(union(found).distinct(), part.without, part.rules)
 
     def _cut_without(self, frame: DataFrame, refs: Sequence[Ref], rules: tuple[Rule, ...] = ()) -> Piece:
@@ -206,9 +211,17 @@ class Engine:
             self.listen({"event": "round", "round": rounds, "rows": found})
             if rounds > self.max_rounds:
                 raise EvaluationError(*endless(sorted(found), self.max_rounds))
+            if rounds == SETTLED:
+                self._bring_near(body)
             for step in body:
                 self._step(step)
         self.rounds += rounds
+
+    def _bring_near(self, body: tuple[Step, ...]) -> None:
+        """Compute the stored inputs of a loop once: in each round, Delta would look for their files anew."""
+        for ref in {stored for named in read_by(body) for stored in self.frames.stored_of(named)}:
+            pieces = self.frames.pieces(ref)
+            self.frames.put(ref, *(self._cut(piece.frame) if _worth_keeping(piece) else piece for piece in pieces))
 
     def _nothing(self, ref: Ref) -> Piece:
         return Piece(self.frames.nothing(ref.relation), 0)
@@ -218,6 +231,15 @@ class Engine:
             return cut(frame)
         except PySparkException as error:
             raise explain_failure(error, rules, self.frames) from error
+
+
+def _worth_keeping(piece: Piece) -> bool:
+    return not piece.computed and piece.rows is not None and piece.rows <= NEAR_ROWS
+
+
+def _cannot_fail(rules: tuple[Rule, ...]) -> bool:
+    """True when no expression is evaluated that a failure would have to be traced to."""
+    return all(isinstance(literal, Atom | Negation) for rule in rules for literal in rule.body)
 
 
 def union(frames: Sequence[DataFrame]) -> DataFrame:
