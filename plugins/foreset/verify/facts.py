@@ -52,7 +52,7 @@ class SourceFacts:
         missing = [key for key in set(keys) if key not in cache]
         if missing and asked not in self._indexed:
             self._fetches[asked] = self._fetches.get(asked, 0) + 1
-            if self._fetches[asked] > INDEX_AFTER and self._few(relation):
+            if relation in self._opened and self._fetches[asked] > INDEX_AFTER and self._few(relation):
                 self._index(asked, cache)
                 missing = [key for key in missing if key not in cache]
             else:
