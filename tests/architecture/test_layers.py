@@ -14,6 +14,7 @@ PACKAGE = ROOT / "plugins" / "foreset"
 IMPURE = {
     "cli",
     "doctor",
+    "domains",
     "engine",
     "inproc",
     "orchestrate",

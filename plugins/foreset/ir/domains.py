@@ -1,0 +1,44 @@
+"""Domains: outside sources that rules may ask, as declared. What answers is registered by the deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from foreset.diagnostics import Span
+from foreset.ir.program import Column
+
+DEFAULT_SECONDS = 60.0
+DEFAULT_MAX_ROWS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class DomainFunction:
+    """`function(args)` returns rows of `results`; without results it is a test, true if there is any row."""
+
+    name: str
+    args: tuple[Column, ...]
+    results: tuple[Column, ...]
+    options: Mapping[str, str] = field(default_factory=dict)  # what the provider needs to know of it
+    on_error: Literal["stop", "keep"] = "stop"
+    max_age: float = 0.0  # seconds for which an older answer will do
+    seconds: float = DEFAULT_SECONDS  # for one batch of calls
+    max_rows: int = DEFAULT_MAX_ROWS  # of one answer
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A named source with its functions; `provider` and `connection` are names, never paths or addresses."""
+
+    name: str
+    provider: str
+    functions: tuple[DomainFunction, ...]
+    connection: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    def function(self, name: str) -> DomainFunction | None:
+        """The function of that name."""
+        return next((function for function in self.functions if function.name == name), None)
