@@ -306,6 +306,12 @@ def test_verification_in_plain_words(facts: dict, changed: int, said: str) -> No
     assert " ".join(words.verified(Verification(**{"mode": "200", "verdict": "passed", **facts}), changed)) == said
 
 
+def test_every_strategy_has_plain_words() -> None:
+    from foreset.plan.translate import MAINTAINING
+
+    assert {*MAINTAINING, "skip", "recompute", "rollback"} <= set(words.STRATEGIES)
+
+
 def test_numbers_and_times() -> None:
     assert [words.percent(rate) for rate in (0.0141, 0.00012, 0.63, 0.0951, 0.9501, 1, 0)] == [
         "1.5 %", "0.012 %", "63 %", "9.6 %", "96 %", "100 %", "0 %"
