@@ -14,7 +14,6 @@ STRATEGIES = {
     "counting": "each row keeps count of its derivations: it went when the count reached zero",
     "dred": "took away what had lost a ground, brought back what has another, added what is new",
     "dredf": "took away what had lost its last ground, circles apart, and added what is new",
-    "dredf": "as dred, but a row that is still well founded was not taken away first",
     "dredc": "as dred, with counts that spare the search for other grounds",
     "stdel": "took away the rows whose recorded derivations were gone, added what is new",
     "recompute": "computed anew from end to end, and compared with what was there",
