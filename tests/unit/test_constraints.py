@@ -151,6 +151,7 @@ def answers(call: Member, args: tuple) -> list[tuple]:
         ("in(X, d:few()), not(in(d:odd(X)))", {2}),
         ("in(X, d:few()), not(in(Q, d:few()), Q > X for some Q int)", {2}),
         ("in(X, d:few()), not(in(Q, d:none(X)) for some Q int)", {1, 2}),
+        ("X >= 1, X <= 4, not(Q >= X, Q <= 3, Q >= 0, in(d:odd(Q)) for some Q int)", {4}),
         ("X >= 1, X <= 6, in(d:odd(X)), not(X = 3)", {1, 5}),
         ("in(2, d:few()), X = 7", {7}),
         ("in(3, d:few()), X = 7", set()),

@@ -39,11 +39,14 @@ def resolve(part: Constraint, answers: Answers) -> list[Constraint]:
             for found in resolve(constraint([*rest, *branch], part.locals), answers)
         ]  # fmt: skip
     denied = next((lit for lit in part.literals if isinstance(lit, Not) and _ready(lit)), None)
-    if denied is not None:
-        rest = [literal for literal in part.literals if literal != denied]
-        inner = [Not(body) for body in resolve(denied.body, answers)]
-        return resolve(constraint([*rest, *inner], part.locals), answers)
-    return _by_values(part, answers)
+    return _by_values(part, answers) if denied is None else _opened(part, denied, answers)
+
+
+def _opened(part: Constraint, denied: Not, answers: Answers) -> list[Constraint]:
+    """No answer may make the body of `denied` true."""
+    rest = [literal for literal in part.literals if literal != denied]
+    inner = [Not(body) for body in resolve(denied.body, answers)]
+    return resolve(constraint([*rest, *inner], part.locals), answers)
 
 
 def _bound(call: Member) -> bool:
@@ -73,6 +76,10 @@ def _runs(literal: Literal, known: set[Variable]) -> bool:
             return wanted <= known | body.locals
         case _:
             return False
+
+
+def _asked(denied: Not) -> set[Variable]:
+    return {arg for call in denied.body.calls for arg in call.args if isinstance(arg, Variable)}
 
 
 def _rows(call: Member, answers: Answers) -> list[Row]:
@@ -117,6 +124,9 @@ def _by_values(part: Constraint, answers: Answers) -> list[Constraint]:
             return [done for branch in branches for done in resolve(branch, answers)]
     if not satisfiable(part):
         return []
+    for literal in part.literals:
+        if isinstance(literal, Not) and literal.body.calls and not _asked(literal) & literal.body.free:
+            return _opened(part, literal, answers)  # its arguments are its own: perhaps they have few values
     call = part.calls[0]
     names = ", ".join(f"`{arg.name}`" for arg in call.args if isinstance(arg, Variable))
     raise Unbound(
