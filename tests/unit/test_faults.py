@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.cli_runner import foreset
 from tests.unit.test_forecast import World
 
 from foreset.errors import EnvironmentFault, EvaluationError, SourceError
+from foreset.refresh.failing import at_phase, failures_told
 from foreset.refresh.faults import explained, plain_words
 from foreset.store import epochs, manifest
 from foreset.store.layout import Layout
@@ -62,6 +64,20 @@ def test_what_is_plain_already_stays() -> None:
         assert explained(error, "x") is error
     interrupt = KeyboardInterrupt()
     assert explained(interrupt, "x") is interrupt
+
+
+def test_the_phase_that_failed_is_named_and_not_the_first_without_a_mark() -> None:
+    """Of strata side by side, an earlier one may be unfinished when a later one fails."""
+    heard: list[dict[str, object]] = []
+    context = SimpleNamespace(layout=SimpleNamespace(group="reach"), listen=heard.append)
+    with (
+        pytest.raises(EnvironmentFault, match="during stratum-4 of group reach"),
+        failures_told(context),  # type: ignore[arg-type]
+        at_phase("stratum-4"),
+    ):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    (event,) = heard
+    assert (event["event"], event["phase"], event["error"]) == ("failed", "stratum-4", "EnvironmentFault")
 
 
 def garbage(log: Path) -> None:

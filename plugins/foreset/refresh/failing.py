@@ -9,6 +9,18 @@ from foreset.errors import ForesetError
 from foreset.refresh.context import Context
 from foreset.refresh.faults import explained
 
+PHASE = "foreset_phase"
+
+
+@contextmanager
+def at_phase(name: str) -> Iterator[None]:
+    """Name the phase in what leaves here: of strata side by side, the first without a mark may be another one."""
+    try:
+        yield
+    except BaseException as error:
+        setattr(error, PHASE, name)
+        raise
+
 
 @contextmanager
 def failures_told(context: Context, phase: str = "") -> Iterator[None]:
@@ -19,7 +31,7 @@ def failures_told(context: Context, phase: str = "") -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        at = phase or unfinished(context)
+        at = phase or getattr(error, PHASE, "") or unfinished(context)
         told = explained(error, f"{at} of group {context.layout.group}")
         with suppress(OSError):  # a disk that is full must not hide what it has done
             context.listen({"event": "failed", "phase": at, **described(told)})

@@ -16,7 +16,7 @@ from foreset.refresh.capturing import capture_all, nothing_moved
 from foreset.refresh.checking import verify
 from foreset.refresh.committing import commit
 from foreset.refresh.context import Context, Listener, Stopwatch
-from foreset.refresh.failing import failures_told
+from foreset.refresh.failing import at_phase, failures_told
 from foreset.refresh.faults import plain_words
 from foreset.refresh.maintaining import maintain
 from foreset.refresh.opening import open_refresh
@@ -111,7 +111,8 @@ def _through(context: Context, watch: Stopwatch, *, dry_run: bool) -> RefreshRes
 
 def _maintain(context: Context, number: int) -> None:
     activate(context.spark)  # pyspark knows the active session by thread
-    maintain(context, number)
+    with at_phase(f"stratum-{number}"):
+        maintain(context, number)
 
 
 def _result(context: Context, seq: int, status: str, watch: Stopwatch) -> RefreshResult:
