@@ -27,7 +27,7 @@ from foreset.mediated.program import Atom, Clause, Program, Region, asserting, w
 from foreset.mediated.update import delete, insert, to_add
 
 LONG = bool(os.environ.get("FORESET_LONG"))
-SEEDS = range(20 if LONG else 5)
+SEEDS = range(20 if LONG else 3)
 EACH = 250 if LONG else 40
 WINDOW = range(-5, 6)
 X, Y, Z = (Variable(name, NUMBER) for name in "XYZ")
