@@ -239,15 +239,14 @@ def _folded_one(aggregation: Aggregation, i: int, each: Accumulator) -> Column:
 
 
 def _extremum(aggregation: Aggregation, i: int, each: Accumulator) -> Column:
-    """The better of the old pair and the best that came; whether the old one still stands is `_gone`."""
-    field = "v" if each.kind in (Kind.AT_LEAST, Kind.AT_GREATEST) else "k"
-    key_at = i
-    if field == "v":
-        key_at = aggregation.place(Kind.LEAST if each.kind in _LEASTS else Kind.GREATEST, each.inputs[::-1])
-    key, value, came = F.col(f"o{key_at}"), F.col(f"o{i}"), F.col(f"d{i}")
+    """The better of the old one and the best that came; whether the old one still stands is `_gone`."""
+    choose, came = F.least if each.kind in _LEASTS else F.greatest, F.col(f"d{i}")  # NULLs are skipped
+    if each.kind in (Kind.LEAST, Kind.GREATEST):
+        return choose(F.col(f"o{i}"), came["k"])
+    key_at = aggregation.place(Kind.LEAST if each.kind in _LEASTS else Kind.GREATEST, each.inputs[::-1])
+    key, value = F.col(f"o{key_at}"), F.col(f"o{i}")
     old = F.when(key.isNotNull(), F.struct(key.alias("k"), value.alias("v")))
-    choose = F.least if each.kind in _LEASTS else F.greatest
-    return choose(old, came)[field]  # NULLs are skipped
+    return choose(old, came)["v"]
 
 
 def _gone(aggregation: Aggregation) -> Column:
