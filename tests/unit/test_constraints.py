@@ -85,6 +85,14 @@ def test_texts_are_ordered_as_texts_are() -> None:
     assert not satisfiable(read('T < "b", not(T < Q, Q < "b" for some Q string)')), "there is always one before `b`"
 
 
+def test_equal_names_inside_and_outside_of_not_are_two_variables() -> None:
+    """Found by a random program (seed 106): `_1 >= 3` is known of one of them only."""
+    part = read("Q >= 3, X = 2 * Q, not(Q >= 3, Y = 2 * Q for some Q int) for some Q int")
+    for form in (part, canonical(part)):
+        assert contains(form, (X, Y), (6, 4))
+        assert not contains(form, (X, Y), (6, 8))
+
+
 # ---------------------------------------------------------------- refusals
 @pytest.mark.parametrize(
     ("written", "says"),

@@ -98,10 +98,15 @@ def canonical(part: Constraint) -> Constraint:
         if _follows(rest, literal):
             return canonical(constraint(rest, part.locals))
         if isinstance(literal, Not):
-            kept = [inner for inner in literal.body.literals if not (_linked(inner, rest) and _follows(rest, inner))]
+            own = literal.body.locals  # of which nothing is known outside, even under the same name
+            kept = [p for p in literal.body.literals if own & set(variables(p)) or not _told(rest, p)]
             if len(kept) < len(literal.body.literals):
                 return canonical(constraint([*rest, Not(constraint(kept, literal.body.locals))], part.locals))
     return part
+
+
+def _told(rest: tuple[Literal, ...], literal: Literal) -> bool:
+    return _linked(literal, rest) and _follows(rest, literal)
 
 
 def _linked(literal: Literal, others: Iterable[Literal]) -> bool:

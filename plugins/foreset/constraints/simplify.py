@@ -102,7 +102,7 @@ def _opened(literal: Not, outside: Sequence[Literal]) -> Not | bool:
     body = simplify(literal.body)
     if body == FALSE:
         return True
-    kept = [part for part in body.literals if not _known(part, outside)]
+    kept = [part for part in body.literals if body.locals & set(variables(part)) or not _known(part, outside)]
     if not kept:
         return False
     body = constraint(kept, body.locals)
