@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from foreset.constraints.read import read_constraint
 from foreset.constraints.sorts import NUMBER, TEXT, Sort, Variable
@@ -64,8 +63,3 @@ def shown(view: View) -> set[str]:
 def lines(text: str) -> set[str]:
     """The lines of a block."""
     return {line.strip() for line in text.strip().splitlines()}
-
-
-def names(entries: Iterable[object]) -> set[str]:
-    """Entries as text."""
-    return {str(entry) for entry in entries}
