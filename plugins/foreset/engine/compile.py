@@ -178,7 +178,10 @@ def _apply(plan: _Plan, literal: Literal) -> None:
             own = plan.fresh_name()
             value = term_column(term, bound, types).cast(spark_type(types[var.name]))
             plan.frame = plan.frame.withColumn(own, value)
-            plan.bound[var.name] = own
+            if var.name in plan.bound:  # by the flip of a negation, which stands for an atom: the values must meet
+                plan.frame = plan.frame.where(F.col(plan.bound[var.name]) == F.col(own))
+            else:
+                plan.bound[var.name] = own
         case Negation(atom=atom):
             _exclude(plan, atom)
         case Atom():
