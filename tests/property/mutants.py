@@ -183,14 +183,11 @@ def _name(step: Step, own: frozenset[str]) -> str:
             return f"tally {'+' if parts[0].sign > 0 else '-'}" if parts else "tally nothing"
         case Pick(target=target, source=source):
             return f"pick {target.version} from {source.version}"
-        case Forget():
-            return "forget"
-        case AssertCounts():
-            return "assert counts"
-        case Circles():
-            return "circles"
-        case Repeat():
-            return "repeat"
+        case _:
+            return _PLAIN[type(step)]
+
+
+_PLAIN: dict[type[Step], str] = {Forget: "forget", AssertCounts: "assert counts", Circles: "circles", Repeat: "repeat"}
 
 
 def planting(mutant: Mutant, translate: Callable[..., Procedure]) -> Callable[..., Procedure]:
