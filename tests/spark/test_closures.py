@@ -134,12 +134,12 @@ def nights(spark: SparkSession, warehouse: str, folder: Path, edges: set[Pair], 
         before = after
 
 
-@pytest.mark.parametrize("shape", SHAPES if LONG else ["ring", "giant"])
+@pytest.mark.parametrize("shape", SHAPES if LONG else ["ring"])
 def test_shape(shape: str, warehouse: str, tmp_path: Path, spark: SparkSession) -> None:
     nights(spark, warehouse, tmp_path / "specs", SHAPES[shape](), 3 if LONG else 1, shuffled=False)
 
 
-@pytest.mark.parametrize(("partitions", "adaptive"), SETTINGS if LONG else [SETTINGS[1], SETTINGS[4]])
+@pytest.mark.parametrize(("partitions", "adaptive"), SETTINGS if LONG else [SETTINGS[5]])
 def test_settings(partitions: int, adaptive: str, warehouse: str, tmp_path: Path, spark: SparkSession) -> None:
     """As many partitions as there are, adaptive execution or not, rows of the input in any order and files."""
     mine: Any = sibling_of(spark)
