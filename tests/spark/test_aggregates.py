@@ -1,6 +1,7 @@
 """Aggregates in Spark: the shared cases, random programs, and whole refreshes over Delta tables.
 
-3 random programs with 3 batches and one case in `make test`, which Spark's many small jobs make slow; 200 with 5, and all, under FORESET_LONG=1.
+3 random programs with 3 batches and one case in `make test`: Spark's many small jobs are slow;
+200 with 5, and all cases, under FORESET_LONG=1.
 """
 
 from __future__ import annotations
