@@ -1,4 +1,4 @@
-"""Settings for every test: a private Airflow home, and how long Hypothesis searches.
+"""Settings for every test: a private Airflow home, how long Hypothesis searches, who runs beside whom.
 
 Hypothesis is short by default and as long as asked under `make fuzz N=...`.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Importing Airflow writes its configuration to this folder; the user's own is not ours to touch.
@@ -23,3 +24,10 @@ settings.register_profile(
     "fuzz", parent=settings.get_profile("default"), max_examples=int(os.environ.get("FORESET_FUZZ", "50000"))
 )
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With several workers, Spark's tests share one warm session, Airflow's one machine, others go by file."""
+    for item in items:
+        kind = next((kind for kind in ("airflow", "spark") if item.get_closest_marker(kind)), str(item.path))
+        item.add_marker(pytest.mark.xdist_group(kind))

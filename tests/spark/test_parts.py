@@ -87,7 +87,7 @@ def in_parts(spark: SparkSession, layout: Layout, spec: tuple[str, str], refresh
     return marks
 
 
-@pytest.mark.parametrize("crash", ["", "delete", "between", "insert"][: None if os.environ.get("FORESET_LONG") else 2])
+@pytest.mark.parametrize("crash", ["", "delete", "between", "insert"][: None if os.environ.get("FORESET_LONG") else 1])
 def test_in_two_parts(crash: str, warehouse: str, tmp_path: Path, spark: SparkSession,
                       monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     world = World(warehouse, tmp_path / "specs", spark)

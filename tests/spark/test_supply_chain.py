@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,7 +40,9 @@ def arrow(source: Source, rows: list[Row], places: list[int]) -> pa.Table:
     return pa.table(columns, names=[column.name for column in source.columns])
 
 
-def test_a_real_day(warehouse: str, spark: SparkSession) -> None:
+def test_a_real_day(warehouse: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not os.environ.get("FORESET_LONG"):  # in Spark throughout, it takes minutes
+        monkeypatch.setenv("FORESET_ENGINE", "auto")
     import read  # the example's own reader
 
     loaded = load_file(ROOT / "view_specs" / "supply_chain.yaml")

@@ -102,7 +102,7 @@ def _strata(group: Group, spec: Spec, capture: PhaseOperator) -> list[PhaseOpera
     for stratum in group.layering.strata:
         delete, insert = _stratum(stratum, spec)
         for before in [last[n] for n in stratum.depends_on] or [capture]:
-            before >> delete
+            before >> [delete, insert]  # `insert` too: where `delete` is skipped, nothing else would hold it back
         delete >> insert
         last[stratum.number] = insert
         read.update(stratum.depends_on)
