@@ -27,7 +27,14 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With several workers, Spark's tests share one warm session, Airflow's one machine, others go by file."""
+    """With several workers, Spark's tests share one warm session, Airflow's one machine, others go by file.
+
+    The longest group comes first, so that the other worker has the rest for it.
+    """
     for item in items:
-        kind = next((kind for kind in ("airflow", "spark") if item.get_closest_marker(kind)), str(item.path))
-        item.add_marker(pytest.mark.xdist_group(kind))
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
+    items.sort(key=lambda item: _group(item) != "spark")
+
+
+def _group(item: pytest.Item) -> str:
+    return next((kind for kind in ("airflow", "spark") if item.get_closest_marker(kind)), str(item.path))
