@@ -44,9 +44,9 @@ lint: setup
 	@.ci/lint
 
 # A lint fault does not hide the tests: both run, either fails the target, and pytest has the last word.
-# Two workers, each with one warm Spark session for its files: what waits for Spark or Airflow leaves a core free.
+# Two workers, each with one warm Spark session for its files, long files first: what waits for Spark or Airflow leaves a core free.
 test: setup
-	@lint=0; .ci/lint || lint=$$?; $(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS); exit $$lint
+	@lint=0; .ci/lint || lint=$$?; $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS); exit $$lint
 
 test-fast: setup
 	@$(BIN)/pytest -n auto -m "not spark and not airflow and not slow" $(ARGS)
