@@ -85,7 +85,7 @@ BIG, SMALL = 1_000_000 if LONG else 100_000, 5
 
 
 @pytest.fixture(params=["spark", "inproc"])
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Where incremental strata run."""
     monkeypatch.setenv("FORESET_ENGINE", request.param)
     return request.param
@@ -181,7 +181,7 @@ views:
     ],
 )
 def test_what_fails_names_rule_view_and_group(
-    aggregate: str, result: str, message: str, engine: str, warehouse: str, tmp_path: Path, spark: SparkSession
+    aggregate: str, result: str, message: str, place: str, warehouse: str, tmp_path: Path, spark: SparkSession
 ) -> None:
     """Nothing is published, and the next refresh goes on from the last good state."""
     table = f"{warehouse}/raw/sale"
@@ -192,7 +192,7 @@ def test_what_fails_names_rule_view_and_group(
     write_deltalake(table, rows(100, 2, "nord"), mode="append")
     with pytest.raises(foreset.EvaluationError) as caught:
         wh.refresh("shops", verify="off")
-    assert message in str(caught.value), engine
+    assert message in str(caught.value), place
     assert "nord" in str(caught.value)
     assert len(wh.manifest("shops")) == 1
     DeltaTable(table).delete("id = 101")
