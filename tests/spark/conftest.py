@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.roads import World
 
 from foreset.session import SessionHandle, Settings, open_session, stop_server
 from foreset.session.locations import state_files
@@ -61,6 +62,12 @@ def warehouse(tmp_path: Path) -> str:
     place = tmp_path / "warehouse"
     place.mkdir()
     return str(place)
+
+
+@pytest.fixture
+def world(warehouse: str, tmp_path: Path, spark: SparkSession) -> World:
+    """Roads, not refreshed yet."""
+    return World(warehouse, tmp_path / "specs", spark)
 
 
 @pytest.fixture(scope="session")

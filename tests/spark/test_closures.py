@@ -7,7 +7,7 @@ new state in Spark besides. Some shapes and settings run in `make test`, all und
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
+from tests.roads import FEED, paths
 
 import foreset
 from foreset.session.admin import sibling_of
@@ -71,23 +72,6 @@ SHAPES: dict[str, Callable[[], set[Pair]]] = {"chain": chain, "tree": tree, "rin
 SETTINGS = [(partitions, adaptive) for partitions in (1, 2, 8) for adaptive in ("true", "false")]
 
 
-def closed(edges: Iterable[Pair]) -> set[Pair]:
-    """Reachability by search from every node."""
-    after: dict[int, set[int]] = {}
-    for a, b in edges:
-        after.setdefault(a, set()).add(b)
-    found = set()
-    for start, first in after.items():
-        waiting, seen = list(first), set(first)
-        while waiting:
-            for node in after.get(waiting.pop(), ()):
-                if node not in seen:
-                    seen.add(node)
-                    waiting.append(node)
-        found |= {(start, node) for node in seen}
-    return found
-
-
 def night(edges: set[Pair], rng: Random) -> set[Pair]:
     """Two edges go, two come: one of them inside, one to a new node."""
     gone = set(rng.sample(sorted(edges), 2))
@@ -97,7 +81,7 @@ def night(edges: set[Pair], rng: Random) -> set[Pair]:
 
 def write(path: str, edges: set[Pair], rng: Random | None = None) -> None:
     """The table anew; with `rng` in several files, its rows in any order and some twice."""
-    rows, feed = sorted(edges), {"delta.enableChangeDataFeed": "true"}
+    rows = sorted(edges)
     parts = [rows]
     if rng is not None:
         rows = [*rows, *rng.sample(rows, len(rows) // 4)]
@@ -105,7 +89,7 @@ def write(path: str, edges: set[Pair], rng: Random | None = None) -> None:
         parts = [rows[k::5] for k in range(5)]
     for number, part in enumerate(parts):
         table = pa.table([pa.array([row[k] for row in part], pa.int32()) for k in (0, 1)], names=["src", "dst"])
-        write_deltalake(path, table, mode="append" if number else "overwrite", configuration=feed)
+        write_deltalake(path, table, mode="append" if number else "overwrite", configuration=FEED)
 
 
 def pairs(rows: pa.Table) -> set[Pair]:
@@ -120,13 +104,13 @@ def nights(spark: SparkSession, warehouse: str, folder: Path, edges: set[Pair], 
     write(f"{warehouse}/sales/edge", edges, rng if shuffled else None)
     wh = foreset.open(warehouse, str(folder), spark)
     wh.refresh("shapes", verify="off")
-    before = closed(edges)
+    before = paths(edges)
     for _ in range(number):
         edges = night(edges, rng)
         write(f"{warehouse}/sales/edge", edges, rng if shuffled else None)
         done = wh.refresh("shapes", "incremental", verify="full")
         assert {view.strategy for view in done.views.values()} == {"dred", "dredc"}
-        after = closed(edges)
+        after = paths(edges)
         for view in ("closure", "counted"):
             plus, minus = wh.changes(f"shapes.{view}")
             assert (pairs(plus), pairs(minus)) == (after - before, before - after), view

@@ -18,11 +18,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable
+from tests.roads import PAPER, REACH, World, closed, words
 from tests.spark.crasher import POINTS
-from tests.spark.test_refresh import REACH, World, closed, edges, words
 
 import foreset
+from foreset.plan.frozen import Request
+from foreset.refresh.checking import verify
+from foreset.refresh.committing import commit
+from foreset.refresh.maintaining import maintain
+from foreset.refresh.opening import open_refresh
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,19 +38,17 @@ ALWAYS = ("C6", "C12")
 SEEDS = range(int(os.environ.get("FORESET_SEEDS", "5" if os.environ.get("FORESET_LONG") else "1")))
 CHOSEN = [point for point in POINTS if os.environ.get("FORESET_LONG") or point.startswith(ALWAYS)]
 NIGHTS = (("bc", "hd"), ("fe", "ga"), ("dc", "gh"), ("ab", "bx"), ("cg", "hf"))  # one edge goes, one comes
-START = "fe ed ea ab dc bc cg"
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("point", CHOSEN)
-def test_killed_at(point: str, seed: int, warehouse: str, tmp_path: Path, spark: SparkSession, server_url: str) -> None:
-    world = World(warehouse, tmp_path / "specs", spark)
+def test_killed_at(point: str, seed: int, world: World, server_url: str) -> None:
     wh = world.open()
     wh.refresh("reach")
     gone, came = NIGHTS[seed]
     world.delete(gone)
     world.insert(came)
-    before, after = closed(START.split()), closed({*START.split(), came} - {gone})
+    before, after = closed(PAPER), closed({*PAPER.split(), came} - {gone})
 
     over = ("force",) if point.startswith("C7") else ()
     if over:
@@ -63,7 +66,7 @@ def test_killed_at(point: str, seed: int, warehouse: str, tmp_path: Path, spark:
     assert [row["seq"] for row in wh.manifest("reach")] == [1, 2]
     plus, minus = wh.changes("reach.closure", 2)
     assert (words(plus), words(minus)) == (after - before, before - after)
-    assert words(DeltaTable(f"{warehouse}/reach/_export/closure").to_pyarrow_table()) in (before, after)
+    assert words(DeltaTable(f"{world.root}/reach/_export/closure").to_pyarrow_table()) in (before, after)
 
 
 def refresh(world: World, server: str, point: str, name: str, *more: str) -> subprocess.CompletedProcess[str]:
@@ -79,15 +82,8 @@ def whole(closure: object, two_steps: object) -> bool:
     return words(two_steps) <= words(closure)  # type: ignore[arg-type]
 
 
-def test_a_stranger_cannot_publish_what_was_overtaken(warehouse: str, tmp_path: Path, spark: SparkSession) -> None:
+def test_a_stranger_cannot_publish_what_was_overtaken(world: World, spark: SparkSession) -> None:
     """Two refreshes of one state: the second takes over by force, and the first is told so when it commits."""
-    from foreset.plan.frozen import Request
-    from foreset.refresh.checking import verify
-    from foreset.refresh.committing import commit
-    from foreset.refresh.maintaining import maintain
-    from foreset.refresh.opening import open_refresh
-
-    world = World(warehouse, tmp_path / "specs", spark)
     layout = world.open().layout("reach")
     slow = open_refresh(spark, layout, (REACH, "reach.yaml"), Request("slow"))
     for number in (1, 2, 3):
@@ -97,5 +93,5 @@ def test_a_stranger_cannot_publish_what_was_overtaken(warehouse: str, tmp_path: 
     with pytest.raises(foreset.Fenced, match="quick"):
         commit(slow)  # type: ignore[arg-type]
     assert [row["refresh_id"] for row in world.open().manifest("reach")] == ["quick"]
-    write_deltalake(world.table, edges("zz"), mode="append")
+    world.insert("zz")
     assert world.open().refresh("reach").seq == 2

@@ -10,39 +10,35 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import deltalake
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import DeltaError
-from tests.spark.test_refresh import ENDLESS, PAPER, REACH, World, closed, edges, words
+from tests.roads import AFTER_THE_NIGHT, PAPER, REACH, World, closed, edges, words
+from tests.spark.test_refresh import ENDLESS
 
 import foreset
 from foreset.store import files
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
-def world(warehouse: str, tmp_path: Path, spark: SparkSession) -> World:
-    """A warehouse at seq 1, with a night of changes waiting."""
-    found = World(warehouse, tmp_path / "specs", spark)
-    found.open().refresh("reach", verify="off")
-    found.delete("bc")
-    found.insert("hd")
-    return found
+def world(world: World) -> World:
+    """At seq 1, with a night of changes waiting."""
+    world.open().refresh("reach", verify="off")
+    world.night()
+    return world
 
 
 def unharmed(world: World) -> None:
     """What readers see is seq 1."""
     wh = world.open()
     assert [row["seq"] for row in wh.manifest("reach")] == [1]
-    assert words(wh.read("reach.closure")) == closed(PAPER.split())
+    assert words(wh.read("reach.closure")) == closed(PAPER)
     assert words(wh.read("reach.dead_end")) == {"g"}
 
 
@@ -50,7 +46,7 @@ def goes_on(world: World, refresh_id: str = "night") -> None:
     """The same refresh, once the fault is gone."""
     wh = world.open()
     assert wh.refresh("reach", mode="incremental", refresh_id=refresh_id, verify="full").seq == 2
-    assert words(wh.read("reach.closure")) == closed({*PAPER.split(), "hd"} - {"bc"})
+    assert words(wh.read("reach.closure")) == closed(AFTER_THE_NIGHT)
 
 
 def fails(world: World, kind: type[Exception], *parts: str, refresh_id: str = "night") -> None:

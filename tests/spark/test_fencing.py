@@ -11,17 +11,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+from tests.roads import AFTER_THE_NIGHT, PAPER, World, closed, words
 from tests.spark.crasher import PAUSES
-from tests.spark.test_refresh import PAPER, World, closed, words
 
 import foreset
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -49,24 +45,23 @@ def asleep(process: subprocess.Popen[str]) -> None:
 
 
 @pytest.fixture
-def world(warehouse: str, tmp_path: Path, spark: SparkSession) -> World:
-    found = World(warehouse, tmp_path / "specs", spark)
-    found.open().refresh("reach", verify="off")
-    found.delete("bc")
-    found.insert("hd")
-    return found
+def world(world: World) -> World:
+    """At seq 1, with a night of changes waiting."""
+    world.open().refresh("reach", verify="off")
+    world.night()
+    return world
 
 
 @pytest.mark.parametrize("point", CHOSEN)
 def test_a_paused_refresh_wakes_after_its_successor(point: str, world: World, server_url: str) -> None:
     """While it sleeps, a second one is refused; one that takes over commits; the sleeper wakes and is fenced."""
-    wh, after = world.open(), closed({*PAPER.split(), "hd"} - {"bc"})
+    wh, after = world.open(), closed(AFTER_THE_NIGHT)
     paused = begun(world, server_url, "sleeper", point)
     try:
         asleep(paused)
         with pytest.raises(foreset.Fenced, match="refresh sleeper .* is at work on group reach"):
             wh.refresh("reach", refresh_id="polite")
-        assert words(wh.read("reach.closure")) == closed(PAPER.split())
+        assert words(wh.read("reach.closure")) == closed(PAPER)
         done = wh.refresh("reach", "incremental", refresh_id="successor", force=True, verify="full")
         assert done.seq == 2
         assert words(wh.read("reach.closure")) == after
@@ -82,7 +77,7 @@ def test_a_paused_refresh_wakes_after_its_successor(point: str, world: World, se
     assert words(wh.read("reach.closure")) == after
     world.insert("gz")
     assert wh.refresh("reach", "incremental", verify="full").seq == 3
-    assert words(wh.read("reach.closure")) == closed({*PAPER.split(), "hd", "gz"} - {"bc"})
+    assert words(wh.read("reach.closure")) == closed(f"{AFTER_THE_NIGHT} gz")
 
 
 def test_two_at_the_same_time(world: World, server_url: str) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.spark.test_refresh import PAPER, World, closed, words
+from tests.roads import CLOSURE, GROUP, PAPER, World, closed, words
 
 from foreset.plan.frozen import Request
 from foreset.refresh import handover, maintaining
@@ -24,17 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-SPEC = """\
-group: reach
-sources:
-  edge: {table: sales/edge, columns: {src: string, dst: string}}
-views:
-  closure:
-    columns: {src: string, dst: string}
-    strategy: dred
-    rules:
-      - closure(X, Y) :- edge(X, Y)
-      - closure(X, Y) :- edge(X, Z), closure(Z, Y)
+OTHERS = """\
   counted:
     columns: {src: string, dst: string}
     strategy: dredc
@@ -57,6 +46,7 @@ views:
     rules:
       - anew(X) :- apart(X, _)
 """
+SPEC = f"{GROUP}{CLOSURE}    strategy: dred\n{OTHERS}"
 STRATEGIES = {"closure": "dred", "counted": "dredc", "middle": "counting", "apart": "dred", "anew": "recompute"}
 
 
@@ -88,9 +78,7 @@ def in_parts(spark: SparkSession, layout: Layout, spec: tuple[str, str], refresh
 
 
 @pytest.mark.parametrize("crash", ["", "delete", "between", "insert"][: None if os.environ.get("FORESET_LONG") else 1])
-def test_in_two_parts(crash: str, warehouse: str, tmp_path: Path, spark: SparkSession,
-                      monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    world = World(warehouse, tmp_path / "specs", spark)
+def test_in_two_parts(crash: str, world: World, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     world.spec(SPEC)
     wh = world.open()
     wh.refresh("reach")
@@ -111,7 +99,7 @@ def test_in_two_parts(crash: str, warehouse: str, tmp_path: Path, spark: SparkSe
             patch.setattr(module, name, deadly)
             with pytest.raises(Killed):
                 in_parts(spark, layout, spec, "night")
-        assert words(wh.read("reach.closure")) == closed(PAPER.split())
+        assert words(wh.read("reach.closure")) == closed(PAPER)
     marks = in_parts(spark, layout, spec, "night")
 
     before, after = views(set(PAPER.split())), views({*PAPER.split(), "hd", "ga"} - {"bc", "ea"})
@@ -132,9 +120,8 @@ def test_in_two_parts(crash: str, warehouse: str, tmp_path: Path, spark: SparkSe
     assert wh.refresh("reach", mode="incremental", verify="full").verification["verdict"] == "passed"
 
 
-def test_all_goes_on_from_a_finished_deletion(warehouse: str, tmp_path: Path, spark: SparkSession) -> None:
+def test_all_goes_on_from_a_finished_deletion(world: World, spark: SparkSession) -> None:
     """A refresh that Airflow began, and the command line ends; what was chosen first stays."""
-    world = World(warehouse, tmp_path / "specs", spark)
     wh = world.open()
     wh.refresh("reach")
     world.delete("bc")

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
 import pytest
-from tests.spark.test_refresh import World, closed, edges, words
+from tests.roads import World, closed, words
 
 import foreset
 from foreset.plan.frozen import Request
@@ -40,10 +40,7 @@ WHOLE, SOME = "6000", "60"  # rows of all views: every combination of nodes seve
 @pytest.fixture
 def staged(warehouse: str, tmp_path: Path, spark: SparkSession) -> Context:
     """A night that is staged and not verified yet: the chain is cut and joined elsewhere."""
-    world = World(warehouse, tmp_path / "specs", spark)
-    from deltalake import write_deltalake
-
-    write_deltalake(world.table, edges(START), mode="overwrite")
+    world = World(warehouse, tmp_path / "specs", spark, START)
     wh = world.open()
     wh.refresh("reach", verify="off")
     world.delete("fg")

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from tests.cli_runner import foreset as foreset_cli
+from tests.roads import CLOSURE, EDGE, FEED, World, words
 
 import foreset
 from foreset.ir.expectations import Expectation, Scope, sentence
@@ -22,84 +23,56 @@ from foreset.quality.batches import SPARK_ONLY, Batch, Finding
 from foreset.quality.checker import Checker
 from foreset.refresh import quality as phase
 from foreset.store import events
-from foreset.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
-SPEC = """\
-group: reach
-sources:
-  edge: {{table: sales/edge, columns: {{src: string, dst: string}}}}
-  closed: {{table: sales/closed, columns: {{city: string}}}}
-views:
-  closure:
-    columns: {{src: string, dst: string}}
-    rules:
-      - closure(X, Y) :- edge(X, Y)
-      - closure(X, Y) :- edge(X, Z), closure(Z, Y)
-    expectations: {expectations}
+CLOSED = "  closed: {table: sales/closed, columns: {city: string}}\n"
+SIZE = """\
   size:
-    columns: {{src: string}}
+    columns: {src: string}
     rules: ["size(X) :- closure(X, _)"]
 """
 
 
-class World:
-    """A warehouse of edges between cities, some of them closed."""
+class Cities(World):
+    """Roads between cities, some of them closed."""
 
     def __init__(self, warehouse: str, home: Path, spark: SparkSession) -> None:
-        self.root, self.specs, self.spark = warehouse, home / "specs", spark
-        self.specs.mkdir()
-        feed = {"delta.enableChangeDataFeed": "true"}
-        write_deltalake(f"{warehouse}/sales/closed", pa.table({"city": ["z"]}), configuration=feed)
-        write_deltalake(f"{warehouse}/sales/edge", edges("ab bc"), configuration=feed)
+        super().__init__(warehouse, home / "specs", spark, "ab bc")
+        write_deltalake(f"{warehouse}/sales/closed", pa.table({"city": ["z"]}), configuration=FEED)
 
     def expect(self, *items: dict[str, Any]) -> None:
-        (self.specs / "reach.yaml").write_text(SPEC.format(expectations=json.dumps(items)))
+        self.spec(f"{EDGE}{CLOSED}views:\n{CLOSURE}    expectations: {json.dumps(items)}\n{SIZE}")
 
-    @property
-    def open(self) -> Warehouse:
-        return foreset.open(self.root, str(self.specs), self.spark)
-
-    def insert(self, *pairs: tuple[str | None, str] | str) -> None:
-        write_deltalake(f"{self.root}/sales/edge", edges(*pairs), mode="append")
-
-    def delete(self, src: str) -> None:
-        DeltaTable(f"{self.root}/sales/edge").delete(f"src = '{src}'")
+    def isolate(self, src: str) -> None:
+        DeltaTable(self.table).delete(f"src = '{src}'")
 
     def close(self, city: str) -> None:
         write_deltalake(f"{self.root}/sales/closed", pa.table({"city": [city]}), mode="append")
 
     def seq(self) -> int:
-        return max((row["seq"] for row in self.open.manifest("reach")), default=0)
+        return max((row["seq"] for row in self.open().manifest("reach")), default=0)
 
     def outcome(self) -> list[dict[str, Any]]:
         """What the newest commit says of `closure`."""
-        return self.open.manifest("reach")[-1]["quality"]["views"]["closure"]
-
-
-def edges(*pairs: tuple[str | None, str] | str) -> pa.Table:
-    split = [pair for text in pairs for pair in (text.split() if isinstance(text, str) else [text])]
-    return pa.table(
-        {"src": [a for a, _ in split], "dst": [b for _, b in split]}, pa.schema({"src": "string", "dst": "string"})
-    )
+        return self.open().manifest("reach")[-1]["quality"]["views"]["closure"]
 
 
 @pytest.fixture
-def world(warehouse: str, tmp_path: Path, spark: SparkSession) -> World:
-    return World(warehouse, tmp_path, spark)
+def world(warehouse: str, tmp_path: Path, spark: SparkSession) -> Cities:
+    return Cities(warehouse, tmp_path, spark)
 
 
 SCRIPT = "<script>alert(1)</script>"
 NO_CIRCLE = {"deny": "closure(X, X)", "note": "a circle has no end"}
 
 
-def test_a_critical_one_stops_before_the_commit(world: World) -> None:
+def test_a_critical_one_stops_before_the_commit(world: Cities) -> None:
     world.expect(NO_CIRCLE, {"matches": {"column": "dst", "regex": "^[a-z]$"}}, {"not_null": ["src", "dst"]})
-    wh = world.open
+    wh = world.open()
     first = wh.refresh("reach")
     assert first.status == "committed"
     assert first.quality["status"] == "passed"
@@ -120,9 +93,9 @@ def test_a_critical_one_stops_before_the_commit(world: World) -> None:
     ((run, record),) = ((run, record) for run, record in records.items() if record["status"] == "failed")
     assert (record["status"], record["failed"], record["checked"]) == ("failed", 2, 4)
     assert not (run / "marks" / "quality.json").exists(), "a retry must check again"
-    loops, words = record["views"]["closure"][:2]
+    loops, letters = record["views"]["closure"][:2]
     assert (loops["columns"], loops["examples"], loops["unexpected"]) == (["X"], [["a"], ["b"], ["c"]], 3)
-    assert {row[1] for row in words["examples"]} == {SCRIPT}
+    assert {row[1] for row in letters["examples"]} == {SCRIPT}
     page = (run / record["docs"] / "closure.html").read_text()
     assert "&lt;script&gt;alert(1)" in page
     assert "<script" not in page
@@ -130,19 +103,15 @@ def test_a_critical_one_stops_before_the_commit(world: World) -> None:
 
     with pytest.raises(foreset.QualityFailed):
         wh.refresh("reach", refresh_id="night-2")
-    world.delete("c")
+    world.isolate("c")
     assert wh.refresh("reach").seq == 2
-    assert words_of(wh) == {"ab", "ac", "bc"}
+    assert words(wh.read("reach.closure")) == {"ab", "ac", "bc"}
 
 
-def words_of(wh: Warehouse) -> set[str]:
-    return {"".join(row.values()) for row in wh.read("reach.closure").to_pylist()}
-
-
-def test_warnings_are_reported_and_what_was_looked_at_is_not_looked_at_again(world: World) -> None:
+def test_warnings_are_reported_and_what_was_looked_at_is_not_looked_at_again(world: Cities) -> None:
     world.insert((None, "b"))
     world.expect()
-    wh = world.open
+    wh = world.open()
     assert wh.refresh("reach").quality["status"] == "nothing to check"
 
     suite = world.specs.parent / "expectations" / "suites" / "reach" / "closure.json"
@@ -178,26 +147,26 @@ def test_warnings_are_reported_and_what_was_looked_at_is_not_looked_at_again(wor
     assert "closure: expected that src is never null; 4 of 14 rows do not fit: " in said
 
 
-def test_many_offending_rows_are_counted_and_some_are_shown(world: World) -> None:
+def test_many_offending_rows_are_counted_and_some_are_shown(world: Cities) -> None:
     """Variables that differ by their case alone are two columns of Spark with one name."""
-    world.delete("b")
+    world.isolate("b")
     ring = "abcdefghijklmnopqrstuvwxy"
     world.insert(*((a, b) for a, b in zip(ring[1:], ring[2:] + "a", strict=True)))
     world.expect({"deny": "closure(Xy, XY), Xy = XY", "severity": "warning"})
-    (entry,) = world.open.refresh("reach").quality["views"]["closure"]
+    (entry,) = world.open().refresh("reach").quality["views"]["closure"]
     assert (entry["unexpected"], entry["columns"]) == (25, ["Xy", "XY"])
     assert entry["examples"] == [[city, city] for city in ring[:20]]
 
 
 def test_without_anything_to_look_at_great_expectations_stays_out(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: Cities, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def imported(_: Checker) -> None:
         raise AssertionError("there is nothing to check")
 
     monkeypatch.setattr(Checker, "__init__", imported)
     world.expect(NO_CIRCLE, {"deny": "edge(X, _), closed(X)"})
-    wh = world.open
+    wh = world.open()
     assert wh.refresh("reach").quality["status"] == "passed", "a body that nothing matches needs no second opinion"
     world.close("y")
     assert wh.refresh("reach").quality["status"] == "passed"

@@ -3,109 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from tests.roads import AFTER_THE_NIGHT, PAPER, REACH, World, closed, edges, words
 
 import foreset
 from foreset.refresh import maintaining
-from foreset.warehouse import Warehouse
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
-
-REACH = """\
-group: reach
-sources:
-  edge: {table: sales/edge, columns: {src: string, dst: string}}
-views:
-  closure:
-    columns: {src: string, dst: string}
-    export: true
-    rules:
-      - closure(X, Y) :- edge(X, Y)
-      - closure(X, Y) :- edge(X, Z), closure(Z, Y)
-  dead_end:
-    columns: {node: string}
-    rules:
-      - dead_end(X) :- edge(_, X), not edge(X, _)
-  two_steps:
-    columns: {src: string, dst: string}
-    rules:
-      - two_steps(X, Y) :- edge(X, Z), edge(Z, Y)
-"""
-PAPER = "fe ed ea ab dc bc cg"
-
-
-def edges(text: str) -> pa.Table:
-    return pa.table({"src": [word[0] for word in text.split()], "dst": [word[1] for word in text.split()]})
-
-
-class World:
-    """A warehouse with one source table, and a spec that can be rewritten."""
-
-    def __init__(self, warehouse: str, specs: Path, spark: SparkSession) -> None:
-        self.root, self.specs, self.spark = warehouse, specs, spark
-        specs.mkdir(exist_ok=True)
-        self.spec(REACH)
-        feed = {"delta.enableChangeDataFeed": "true"}
-        write_deltalake(self.table, edges(PAPER), configuration=feed)
-
-    @property
-    def table(self) -> str:
-        return f"{self.root}/sales/edge"
-
-    def spec(self, text: str) -> None:
-        (self.specs / "reach.yaml").write_text(text)
-
-    def open(self) -> Warehouse:
-        return foreset.open(self.root, str(self.specs), self.spark)
-
-    def insert(self, text: str) -> None:
-        write_deltalake(self.table, edges(text), mode="append")
-
-    def delete(self, pair: str) -> None:
-        DeltaTable(self.table).delete(f"src = '{pair[0]}' and dst = '{pair[1]}'")
-
-
-@pytest.fixture
-def world(warehouse: str, tmp_path: Path, spark: SparkSession) -> World:
-    return World(warehouse, tmp_path / "specs", spark)
-
-
-def words(rows: pa.Table) -> set[str]:
-    return {"".join(row.values()) for row in rows.to_pylist()}
-
-
-def closed(pairs: Iterable[str]) -> set[str]:
-    found = set(pairs)
-    while more := {a[0] + b[1] for a in found for b in found if a[1] == b[0]} - found:
-        found |= more
-    return found
 
 
 def test_a_night_a_load_and_a_quiet_night(world: World) -> None:
     wh = world.open()
     first = wh.refresh("reach")
     assert (first.seq, first.status) == (1, "committed")
-    assert words(wh.read("reach.closure")) == closed(PAPER.split())
+    assert words(wh.read("reach.closure")) == closed(PAPER)
     assert words(wh.read("reach.dead_end")) == {"g"}
 
-    world.delete("bc")
-    world.insert("hd")
+    world.night()
     second = wh.refresh("reach", mode="incremental")
     assert second.seq == 2
     plus, minus = wh.changes("reach.closure")
     assert words(plus) == {"hd", "hc", "hg"}
     assert words(minus) == {"ac", "ag", "bc", "bg"}
-    assert words(wh.read("reach.closure")) == closed(["fe", "ed", "ea", "ab", "dc", "cg", "hd"])
+    assert words(wh.read("reach.closure")) == closed(AFTER_THE_NIGHT)
     assert words(wh.read("reach.dead_end")) == {"b", "g"}
     assert {name: view.strategy for name, view in second.views.items()} == {
         "closure": "dred", "dead_end": "counting", "two_steps": "counting"
@@ -115,7 +40,7 @@ def test_a_night_a_load_and_a_quiet_night(world: World) -> None:
 
     quiet = wh.refresh("reach")
     assert (quiet.seq, quiet.status) == (2, "unchanged")
-    assert words(wh.read("reach.closure", at=1)) == closed(PAPER.split())
+    assert words(wh.read("reach.closure", at=1)) == closed(PAPER)
     rows = wh.manifest("reach")
     assert [row["seq"] for row in rows] == [1, 2]
     assert rows[1]["sources"]["edge"]["from_version"] == rows[0]["sources"]["edge"]["to_version"]
@@ -191,7 +116,7 @@ def test_a_planted_error_is_caught_and_nothing_is_published(world: World, monkey
     with pytest.raises(foreset.VerificationFailed, match=r"closure\('z', 'q'\) is staged, but no rule derives it"):
         wh.refresh("reach")
     assert len(wh.manifest("reach")) == 1
-    assert words(wh.read("reach.closure")) == closed(PAPER.split())
+    assert words(wh.read("reach.closure")) == closed(PAPER)
 
 
 def test_full_verification(world: World) -> None:
@@ -256,9 +181,9 @@ def test_rollback_and_on(world: World) -> None:
     world.insert("ga")
     wh.refresh("reach")
     assert roll_back(wh.layout("reach"), 1, "back").seq == 3
-    assert words(wh.read("reach.closure")) == closed(PAPER.split())
+    assert words(wh.read("reach.closure")) == closed(PAPER)
     assert wh.refresh("reach").seq == 4
-    assert words(wh.read("reach.closure")) == closed([*PAPER.split(), "ga"])
+    assert words(wh.read("reach.closure")) == closed(f"{PAPER} ga")
 
 
 def test_events_and_report_lie_in_the_run_directory(world: World) -> None:

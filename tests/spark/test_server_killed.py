@@ -7,18 +7,15 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.spark.test_refresh import PAPER, World, closed, words
+from tests.roads import AFTER_THE_NIGHT, PAPER, World, closed, words
 
 import foreset
 from foreset.errors import EnvironmentFault
 from foreset.session import Settings, inspect_server, open_session, stop_server
 from foreset.session.state import Fit
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -28,21 +25,17 @@ SMALL = Settings(cores="1", memory_mb=1024, idle_minutes=5)
 @pytest.fixture
 def world(warehouse: str, tmp_path: Path) -> Iterator[World]:
     """A warehouse with a server of its own, which is ended whatever happened to it."""
-    yield World(warehouse, tmp_path / "specs", None)  # type: ignore[arg-type]
+    yield World(warehouse, tmp_path / "specs", "embedded")
     with contextlib.suppress(EnvironmentFault):
         stop_server(warehouse)
 
 
-def opened(world: World, spark: SparkSession) -> foreset.warehouse.Warehouse:
-    return foreset.open(world.root, str(world.specs), spark)
-
-
 def test_killed_in_the_middle_of_a_recursion(world: World) -> None:
     with open_session("embedded", world.root, SMALL) as handle:
-        wh = opened(world, handle.spark)
+        world.spark = handle.spark
+        wh = world.open()
         wh.refresh("reach", verify="off")
-        world.delete("bc")
-        world.insert("hd")
+        world.night()
         server = inspect_server(world.root, SMALL)
 
         def kills(event: dict[str, Any]) -> None:
@@ -53,12 +46,13 @@ def test_killed_in_the_middle_of_a_recursion(world: World) -> None:
             wh.refresh("reach", "incremental", refresh_id="night", listen=kills)
         assert "of group reach" in caught.value.message
         assert "run the same refresh again" in caught.value.hint
-        assert words(wh.read("reach.closure")) == closed(PAPER.split())
+        assert words(wh.read("reach.closure")) == closed(PAPER)
     assert inspect_server(world.root, SMALL).fit is not Fit.FITS
 
     with open_session("embedded", world.root, SMALL) as handle:  # finds the corpse, and starts another
-        wh = opened(world, handle.spark)
+        world.spark = handle.spark
+        wh = world.open()
         done = wh.refresh("reach", "incremental", refresh_id="night", verify="full")
         assert (done.seq, done.refresh_id) == (2, "night")
-        assert words(wh.read("reach.closure")) == closed({*PAPER.split(), "hd"} - {"bc"})
+        assert words(wh.read("reach.closure")) == closed(AFTER_THE_NIGHT)
         assert [row["seq"] for row in wh.manifest("reach")] == [1, 2]

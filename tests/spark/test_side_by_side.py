@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.spark.test_refresh import PAPER, REACH, World, closed, words
+from tests.roads import PAPER, REACH, World, closed, words
 
 import foreset
 from foreset.refresh import maintaining
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -26,11 +23,8 @@ BROKEN = """\
 """
 
 
-def test_two_strata_at_work_together(
-    warehouse: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_strata_at_work_together(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two of three wait for each other in the middle of their work, so neither could be done alone."""
-    world = World(warehouse, tmp_path / "specs", spark)
     meeting, honest = threading.Barrier(2), maintaining._stage_view
     seen: list[dict[str, Any]] = []
 
@@ -42,9 +36,9 @@ def test_two_strata_at_work_together(
     monkeypatch.setattr(maintaining, "_stage_view", meets)
     wh = world.open()
     assert wh.refresh("reach", refresh_id="night", listen=seen.append, verify="full").seq == 1
-    assert words(wh.read("reach.closure")) == closed(PAPER.split())
+    assert words(wh.read("reach.closure")) == closed(PAPER)
     assert words(wh.read("reach.dead_end")) == {"g"}
-    lines = Path(f"{warehouse}/_foreset/reach/runs/night/events.jsonl").read_text().splitlines()
+    lines = Path(f"{world.root}/_foreset/reach/runs/night/events.jsonl").read_text().splitlines()
     told = [kind for line in lines if (kind := json.loads(line)["kind"]) not in ("opened", "closed")]
     assert told == [event["event"] for event in seen]
     for number in (1, 2, 3):
@@ -53,8 +47,7 @@ def test_two_strata_at_work_together(
         assert [event for event in seen if event.get("phase") == f"stratum-{number}"]
 
 
-def test_one_fails_and_the_others_end(warehouse: str, tmp_path: Path, spark: SparkSession) -> None:
-    world = World(warehouse, tmp_path / "specs", spark)
+def test_one_fails_and_the_others_end(world: World) -> None:
     wh = world.open()
     wh.refresh("reach")
     seen: list[dict[str, Any]] = []
@@ -64,7 +57,7 @@ def test_one_fails_and_the_others_end(warehouse: str, tmp_path: Path, spark: Spa
         wh.refresh("reach", mode="incremental", refresh_id="broken", listen=seen.append)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("stratum")]
     assert [event["phase"] for event in seen if event["event"] == "failed"] == ["stratum-4"]
-    assert words(wh.read("reach.closure")) == closed(PAPER.split())
+    assert words(wh.read("reach.closure")) == closed(PAPER)
     world.spec(REACH)
     assert wh.refresh("reach", mode="incremental", verify="full").seq == 2
-    assert words(wh.read("reach.closure")) == closed([*PAPER.split(), "hd"])
+    assert words(wh.read("reach.closure")) == closed(f"{PAPER} hd")

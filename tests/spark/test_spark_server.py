@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.spark.test_refresh import PAPER, REACH, closed, edges, words
+from tests.roads import PAPER, World, closed, words
 
-import foreset
 from foreset.orchestrate.home import free_port
 
 pytestmark = [
@@ -39,13 +38,7 @@ def server(tmp_path: Path) -> Iterator[str]:
 
 
 def test_a_refresh_through_it(server: str, warehouse: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from deltalake import write_deltalake
-
     monkeypatch.setenv("FORESET_ENGINE", "spark")
-    specs = tmp_path / "specs"
-    specs.mkdir()
-    (specs / "reach.yaml").write_text(REACH)
-    write_deltalake(f"{warehouse}/sales/edge", edges(PAPER), configuration={"delta.enableChangeDataFeed": "true"})
-    wh = foreset.open(warehouse, str(specs), server)
+    wh = World(warehouse, tmp_path / "specs", server).open()
     assert wh.refresh("reach").seq == 1
-    assert words(wh.read("reach.closure")) == closed(PAPER.split())
+    assert words(wh.read("reach.closure")) == closed(PAPER)

@@ -6,37 +6,28 @@ from typing import Any
 
 import pytest
 from tests.refresh_cases import in_normal_form, load_program
+from tests.roads import CLOSURE, GROUP
 
 from foreset.ir.strata import Stratum
 from foreset.plan.choose import BEYOND, Mode, Situation, Size, choose
 from foreset.plan.history import REMEMBERED, cost_of
 
-SPEC = """group: g
-sources:
-  edge: {table: t/edge, columns: {src: bigint, dst: bigint}}
-views:
-  v:
-    columns: {a: bigint, b: bigint}
-    rules:
-      - v(X, Y) :- edge(X, Y)
-      - v(X, Y) :- edge(X, Z), v(Z, Y)
-"""
 BUILT = ("recompute", 10.0, 0)
 
 
 @pytest.fixture
 def stratum() -> Stratum:
-    return in_normal_form(load_program(SPEC, "spec"))[1].strata[0]
+    return in_normal_form(load_program(GROUP + CLOSURE, "spec"))[1].strata[0]
 
 
 def records(*done: tuple[str, float, int], **more: Any) -> list[list[dict[str, Any]]]:
     """One refresh each: strategy, seconds, changed rows."""
     names = ("strategy", "seconds", "changed")
-    return [[{"views": ["v"], **dict(zip(names, one, strict=True)), **more}] for one in done]
+    return [[{"views": ["closure"], **dict(zip(names, one, strict=True)), **more}] for one in done]
 
 
 def chosen(stratum: Stratum, history: list[list[dict[str, Any]]], deleted: int, mode: Mode = Mode.AUTO) -> str:
-    situation = Situation({"edge": Size(0, deleted, 10_000)}, cost=cost_of(["v"], history))
+    situation = Situation({"edge": Size(0, deleted, 10_000)}, cost=cost_of(["closure"], history))
     return choose(stratum, situation, mode).strategy
 
 

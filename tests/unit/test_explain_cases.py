@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cases_runner import case_files, case_id, check_file
+from tests.refresh_cases import in_normal_form, load_program
 
 from foreset.explain.steps import describe
 from foreset.explain.strata import facts_of
@@ -14,17 +15,10 @@ from foreset.explain.text import maintenance_text, overview, steps_text, stratum
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering
 from foreset.plan.translate import translate
-from foreset.rewrite.pipeline import prepare
-from foreset.spec.load import load_text
 
 
 def prepared(text: str) -> tuple[Program, Layering]:
-    loaded = load_text(text)
-    assert loaded.program is not None, list(loaded.report)
-    found = prepare(loaded.program)
-    assert found.program is not None, list(found.report)
-    assert found.layering is not None
-    return found.program, found.layering
+    return in_normal_form(load_program(text, "spec.yaml"))
 
 
 def run_strata(text: str, _arguments: Mapping[str, str]) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 from tests.cli_runner import foreset
+from tests.roads import CLOSURE, DEAD_END, GROUP, edges
 
 from foreset import open as open_warehouse
 from foreset.plan.fingerprint import fingerprints
@@ -18,25 +18,13 @@ from foreset.store import epochs, manifest
 from foreset.store.layout import Layout
 from foreset.store.rows import ManifestRow, ViewPin
 
-SPEC = """\
-group: reach
-sources:
-  edge: {table: sales/edge, columns: {src: string, dst: string}}
-views:
-  closure:
-    columns: {src: string, dst: string}
-    rules:
-      - closure(X, Y) :- edge(X, Y)
-      - closure(X, Y) :- edge(X, Z), closure(Z, Y)
+LOOP = """\
   loop:
     columns: {node: string}
     rules:
       - loop(X) :- closure(X, X)
-  dead_end:
-    columns: {node: string}
-    rules:
-      - dead_end(X) :- edge(_, X), not edge(X, _)
 """
+SPEC = GROUP + CLOSURE + LOOP + DEAD_END
 ROWS = {"closure": 1000, "loop": 10, "dead_end": 3}
 STRATA = [
     {"views": ["closure"], "strategy": "recompute", "seconds": 4.0, "changed": 7, "rows_read": {"edge": 70}},
@@ -52,7 +40,7 @@ class World:
         self.root, self.specs = str(folder / "warehouse"), folder / "specs"
         self.specs.mkdir()
         self.spec(SPEC)
-        write_deltalake(f"{self.root}/sales/edge", pa.table({"src": ["a"] * 7, "dst": ["b"] * 7}))
+        write_deltalake(f"{self.root}/sales/edge", edges("ab " * 7))
 
     def spec(self, text: str) -> None:
         (self.specs / "reach.yaml").write_text(text)

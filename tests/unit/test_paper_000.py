@@ -6,11 +6,11 @@ out of the small part, as in figure 2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
 from tests.refresh_cases import always, in_normal_form, load_program
+from tests.roads import CLOSURE, GROUP, PAPER, paths
 
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Layering
@@ -21,17 +21,6 @@ from foreset.reference.naive import evaluate
 from foreset.reference.replica import Delta, Replica, Step
 from foreset.reference.rows import Memory
 
-SPEC = """
-group: reach
-sources:
-  edge: {table: sales/edge, columns: {src: string, dst: string}}
-views:
-  closure:
-    columns: {src: string, dst: string}
-    rules:
-      - closure(X, Y) :- edge(X, Y)
-      - closure(X, Y) :- edge(X, Z), closure(Z, Y)
-"""
 Pairs = frozenset[tuple[str, str]]
 
 
@@ -40,7 +29,7 @@ def pairs(words: str) -> Pairs:
     return frozenset((word[0], word[1]) for word in words.split())
 
 
-SMALL = pairs("fe ed ea ab dc bc cg")
+SMALL = pairs(PAPER)
 CHAIN = [f"n{i}" for i in range(60)]
 REST: Pairs = frozenset([*pairwise(CHAIN), (CHAIN[-1], "g"), (CHAIN[-1], CHAIN[40])])
 OVERESTIMATE = pairs("bc bg ac ag ec eg fc fg")
@@ -51,23 +40,7 @@ CHANGE = {"edge": Delta(pairs("hd"), pairs("bc"))}
 
 
 def program_parts():
-    return in_normal_form(load_program(SPEC, "reach.yaml"))
-
-
-def closure_of(edges: Iterable[tuple[str, str]]) -> Pairs:
-    """The paths of a graph, by a search from each node: no Datalog at all."""
-    after: dict[str, set[str]] = {}
-    for a, b in edges:
-        after.setdefault(a, set()).add(b)
-    found = set()
-    for start, following in after.items():
-        todo, seen = list(following), set()
-        while todo:
-            if (node := todo.pop()) not in seen:
-                seen.add(node)
-                todo.extend(after.get(node, ()))
-        found |= {(start, node) for node in seen}
-    return frozenset(found)
+    return in_normal_form(load_program(GROUP + CLOSURE, "reach.yaml"))
 
 
 def loaded() -> Replica:
@@ -96,8 +69,8 @@ def refreshed(strategy: str) -> tuple[Replica, Delta, Step]:
 
 
 def test_the_closure_before() -> None:
-    assert loaded().contents["closure"] == closure_of(SMALL | REST)
-    assert closure_of(SMALL) == pairs("fe fd fa fb fc fg ed ea eb ec eg ab ac ag dc dg bc bg cg")
+    assert loaded().contents["closure"] == paths(SMALL | REST)
+    assert paths(SMALL) == pairs("fe fd fa fb fc fg ed ea eb ec eg ab ac ag dc dg bc bg cg")
 
 
 def test_overestimate_and_rederivation() -> None:
@@ -110,14 +83,14 @@ def test_overestimate_and_rederivation() -> None:
 def test_closure_new_between_the_phases() -> None:
     """It. 1 of S2: what is left of the small part; the paper's print forgets (a, b), which belongs there."""
     left = after_dred().memory.rows(Ref("closure", Version.LEFT))
-    assert frozenset(left) - closure_of(REST) == pairs("cg dg dc ed ea eb fe fa fb fd ab")
+    assert frozenset(left) - paths(REST) == pairs("cg dg dc ed ea eb fe fa fb fd ab")
 
 
 def test_the_rest_of_the_graph_is_not_derived() -> None:
     machine = after_dred()
     for version in (Version.DEL, Version.RED, Version.INS):
         assert not [row for row in machine.memory.rows(Ref("closure", version)) if str(row[0]).startswith("n")]
-    assert len(closure_of(REST)) > 1500
+    assert len(paths(REST)) > 1500
     assert machine.work.derivations < 60
 
 
@@ -126,7 +99,7 @@ def test_differentials(strategy: str) -> None:
     replica, delta, step = refreshed(strategy)
     assert step.choice.strategy == {"auto": "dredc"}.get(strategy, strategy)
     assert (delta.plus, delta.minus) == (PLUS, MINUS)
-    assert replica.contents["closure"] == closure_of((SMALL - pairs("bc")) | pairs("hd") | REST)
+    assert replica.contents["closure"] == paths((SMALL - pairs("bc")) | pairs("hd") | REST)
     assert ("a", "b") in replica.contents["closure"]
 
 
@@ -144,10 +117,10 @@ def test_theorem_1() -> None:
     """Evaluation from scratch says the same as the differentials."""
     replica, delta, _ = refreshed("dred")
     layering: Layering = replica.layering
-    old, new = closure_of(SMALL | REST), replica.contents["closure"]
+    old, new = paths(SMALL | REST), replica.contents["closure"]
     sources = {"edge": (SMALL - pairs("bc")) | pairs("hd") | REST}
     assert delta.minus <= old
     assert not delta.plus & old
     assert new == (old - delta.minus) | delta.plus
     small = {"edge": frozenset(row for row in sources["edge"] if not row[0].startswith("n"))}
-    assert evaluate(layering.strata, small, replica.schemas, 1000)["closure"] == new - closure_of(REST)
+    assert evaluate(layering.strata, small, replica.schemas, 1000)["closure"] == new - paths(REST)

@@ -7,6 +7,7 @@ and there the deleted tuple is once called "(yoda, vader, palpatine)".
 from __future__ import annotations
 
 import pytest
+from tests.refresh_cases import in_normal_form, load_program
 
 from foreset.ir.program import Program
 from foreset.ir.steps import Ref
@@ -17,8 +18,6 @@ from foreset.plan.translate import translate
 from foreset.reference.interpret import run
 from foreset.reference.replica import Delta, Replica
 from foreset.reference.rows import Memory
-from foreset.rewrite.pipeline import prepare
-from foreset.spec.load import load_text
 
 SPEC = """group: planets
 sources:
@@ -46,12 +45,7 @@ BOTH, PALPATINE, VADER = ("palpatine", "vader"), ("palpatine",), ("vader",)
 
 
 def prepared() -> tuple[Program, Layering]:
-    loaded = load_text(SPEC)
-    assert loaded.program is not None, list(loaded.report)
-    found = prepare(loaded.program)
-    assert found.program is not None, list(found.report)
-    assert found.layering is not None
-    return found.program, found.layering
+    return in_normal_form(load_program(SPEC, "tournaments.yaml"))
 
 
 @pytest.fixture

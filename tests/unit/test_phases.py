@@ -7,10 +7,11 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.spark.test_refresh import World, closed, words
+from deltalake import write_deltalake
+from tests.roads import AFTER_THE_NIGHT, FEED, PAPER, REACH, World, closed, edges, words
 
 import foreset
 from foreset.plan.frozen import Request
@@ -19,12 +20,8 @@ from foreset.refresh.context import Context
 from foreset.refresh.phases import Job, perform
 from foreset.store.manifest import AlreadyCommitted
 
-if TYPE_CHECKING:
-    pass
-
 NO_SPARK: Any = "sc://127.0.0.1:9"  # nobody is there: changes of this size are the task's own work
 ROOT = Path(__file__).resolve().parents[2]
-START = "fe ed ea ab dc bc cg"
 PARTS = [(part, number) for number in (1, 2, 3) for part in ("delete", "insert")]
 
 
@@ -59,12 +56,11 @@ def world(tmp_path: Path) -> World:
 def test_nights_in_phases_are_nights_in_one_go(world: World) -> None:
     first = Night(world, "first").to("publish")
     assert first["capture"]["built"] == [1, 2, 3]
-    assert first["insert1"]["views"] == {"closure": {"inserted": len(closed(START.split())), "deleted": 0}}
+    assert first["insert1"]["views"] == {"closure": {"inserted": len(closed(PAPER)), "deleted": 0}}
     assert (first["commit"]["seq"], first["publish"]["seq"]) == (1, 1)
-    world.delete("bc")
-    world.insert("hd")
+    world.night()
     second = Night(world, "second").to("publish")
-    before, after = closed(START.split()), closed({*START.split(), "hd"} - {"bc"})
+    before, after = closed(PAPER), closed(AFTER_THE_NIGHT)
     counts = {"inserted": len(after - before), "deleted": len(before - after)}
     assert second["publish"]["views"]["closure"] == {**counts, "rows": len(after)}
     assert words(world.open().read("reach.closure")) == after
@@ -91,15 +87,12 @@ def test_a_quiet_night_ends_with_capture_and_stays_ended(world: World) -> None:
 
 
 def test_what_no_change_reaches_is_skipped_by_capture(world: World) -> None:
-    world.spec((world.specs / "reach.yaml").read_text().replace("views:", """\
+    world.spec(REACH.replace("views:", """\
   toll: {table: sales/toll, columns: {src: string, dst: string}}
 views:
   tolled: {columns: {node: string}, rules: ["tolled(X) :- toll(X, _)"]}
   paid: {columns: {node: string}, rules: ["paid(X) :- tolled(X), not toll(_, X)"]}"""))  # fmt: skip
-    from deltalake import write_deltalake
-    from tests.spark.test_refresh import edges
-
-    write_deltalake(f"{world.root}/sales/toll", edges("ab"), configuration={"delta.enableChangeDataFeed": "true"})
+    write_deltalake(f"{world.root}/sales/toll", edges("ab"), configuration=FEED)
     world.open().refresh("reach")
     world.insert("hd")
     night = Night(world, "night")
@@ -118,8 +111,7 @@ def _layering(world: World) -> Any:
 
 def test_a_task_that_died_is_tried_again_and_goes_on(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     Night(world, "first").to("publish")
-    world.delete("bc")
-    world.insert("hd")
+    world.night()
     night = Night(world, "night")
     night.do("open")
     night.do("capture")
@@ -147,7 +139,7 @@ def test_a_task_that_died_is_tried_again_and_goes_on(world: World, monkeypatch: 
         night.do(part, number, again=True)  # all that follows is cleared with it
     for phase in ("verify", "quality", "commit", "publish"):
         night.do(phase, again=True)
-    assert words(world.open().read("reach.closure")) == closed({*START.split(), "hd"} - {"bc"})
+    assert words(world.open().read("reach.closure")) == closed(AFTER_THE_NIGHT)
     assert [row["seq"] for row in world.open().manifest("reach")] == [1, 2]
     assert night.do("open") == {"status": "committed", "seq": 2}, "the whole run cleared: nothing is done twice"
     assert night.do("commit", again=True) == {"status": "committed", "seq": 2}
@@ -172,7 +164,7 @@ def test_a_zombie_publishes_nothing_twice(world: World) -> None:
     else:
         assert outcome == AlreadyCommitted(1)
     assert [(row["seq"], row["refresh_id"]) for row in world.open().manifest("reach")] == [(1, "night")]
-    assert words(world.open().read("reach.closure")) == closed(START.split())
+    assert words(world.open().read("reach.closure")) == closed(PAPER)
 
 
 def test_a_zombie_before_its_retry_is_fenced(world: World) -> None:
@@ -240,4 +232,4 @@ def test_jobs_run_phases_by_the_same_function(
     for name in ("verify", "quality", "commit", "publish"):
         assert job(name)[0] == 0, name
     assert json.loads(job("close")[1]) == {"status": "committed", "seq": 1}
-    assert words(world.open().read("reach.closure")) == closed(START.split())
+    assert words(world.open().read("reach.closure")) == closed(PAPER)

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import pytest
 from tests.refresh_cases import in_normal_form, load_program
+from tests.roads import CLOSURE, GROUP
 
 from foreset.ir.reads import read_by
 from foreset.ir.steps import Repeat
 from foreset.plan.translate import translate
-
-SPEC = """group: g
-sources:
-  edge: {table: t/edge, columns: {src: bigint, dst: bigint}}
-views:
-  v:
-    columns: {a: bigint, b: bigint}
-    rules:
-      - v(X, Y) :- edge(X, Y)
-      - v(X, Y) :- edge(X, Z), v(Z, Y)
-"""
 
 
 @pytest.mark.parametrize(
@@ -37,7 +27,7 @@ views:
     ],
 )
 def test_what_loops_read(strategy: str, named: list[str]) -> None:
-    _, layering = in_normal_form(load_program(SPEC, "spec"))
+    _, layering = in_normal_form(load_program((GROUP + CLOSURE).replace("closure", "v"), "spec"))
     procedure = translate(layering.strata[0], strategy)
     loops = [step for step in procedure.steps if isinstance(step, Repeat)]
     assert [" ".join(sorted(f"{ref.relation}.{ref.version}" for ref in read_by(loop.body))) for loop in loops] == named

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from tests.roads import CLOSURE, DEAD_END, GROUP, PAPER, World, closed, words
 
 import foreset
 from foreset.errors import UsageError
@@ -16,78 +14,49 @@ from foreset.plan import place
 from foreset.warehouse import Warehouse
 
 NOWHERE = "nowhere"
-SPEC = """\
-group: reach
-sources:
-  edge: {table: sales/edge, columns: {src: string, dst: string}}
-views:
-  closure:
-    columns: {src: string, dst: string}
-    rules:
-      - closure(X, Y) :- edge(X, Y)
-      - closure(X, Y) :- edge(X, Z), closure(Z, Y)
-  dead_end:
-    columns: {node: string}
-    rules:
-      - dead_end(X) :- edge(_, X), not edge(X, _)
+SPEC = f"""{GROUP}{CLOSURE}{DEAD_END}\
   two_steps:
-    columns: {src: string, dst: string, both: string}
+    columns: {{src: string, dst: string, both: string}}
     rules:
       - two_steps(X, Y, concat(X, Y)) :- edge(X, Z), edge(Z, Y)
 """
-PAPER = "fe ed ea ab dc bc cg"
-
-
-def edges(text: str) -> pa.Table:
-    return pa.table({"src": [word[0] for word in text.split()], "dst": [word[1] for word in text.split()]})
 
 
 @pytest.fixture
-def wh(tmp_path: Path) -> Warehouse:
-    (tmp_path / "specs").mkdir()
-    (tmp_path / "specs" / "reach.yaml").write_text(SPEC)
-    write_deltalake(table(tmp_path), edges(PAPER), configuration={"delta.enableChangeDataFeed": "true"})
-    return foreset.open(str(tmp_path / "wh"), str(tmp_path / "specs"), NOWHERE)
-
-
-def table(tmp_path: Path) -> str:
-    return str(tmp_path / "wh" / "sales" / "edge")
-
-
-def words(rows: pa.Table) -> set[str]:
-    return {"".join(row.values()) for row in rows.to_pylist()}
-
-
-def closed(pairs: Iterable[str]) -> set[str]:
-    found = set(pairs)
-    while more := {a[0] + b[1] for a in found for b in found if a[1] == b[0]} - found:
-        found |= more
+def world(tmp_path: Path) -> World:
+    found = World(str(tmp_path / "wh"), tmp_path / "specs", NOWHERE)
+    found.spec(SPEC)
     return found
+
+
+@pytest.fixture
+def wh(world: World) -> Warehouse:
+    return world.open()
 
 
 def holds(wh: Warehouse, pairs: str) -> None:
     """Every view is what the edges say."""
     now = set(pairs.split())
-    assert words(wh.read("reach.closure")) == closed(now)
+    assert words(wh.read("reach.closure")) == closed(pairs)
     assert words(wh.read("reach.dead_end")) == {b for _, b in now} - {a for a, _ in now}
     assert words(wh.read("reach.two_steps")) == {x + y + x + y for x, z in now for w, y in now if z == w}
 
 
-def test_a_load_and_nights(wh: Warehouse, tmp_path: Path) -> None:
+def test_a_load_and_nights(world: World, wh: Warehouse) -> None:
     first = wh.refresh("reach")
     assert {view.engine for view in first.views.values()} == {"in process"}
     assert first.views["closure"].strategy == "recompute"
     assert first.verification["verdict"] == "passed"
     holds(wh, PAPER)
 
-    write_deltalake(table(tmp_path), edges("gh"), mode="append")
+    world.insert("gh")
     night = wh.refresh("reach")
     assert {view.engine for view in night.views.values()} == {"in process"}
-    assert night.views["closure"].inserted == len(closed(f"{PAPER} gh".split()) - closed(PAPER.split()))
+    assert night.views["closure"].inserted == len(closed(f"{PAPER} gh") - closed(PAPER))
     assert night.views["two_steps"].strategy == "counting"
     holds(wh, f"{PAPER} gh")
 
-    DeltaTable(table(tmp_path)).delete("src = 'e' and dst = 'd'")
+    world.delete("ed")
     third = wh.refresh("reach")
     assert third.views["closure"].deleted > 0
     plus, minus = wh.changes("reach.closure")
@@ -98,7 +67,7 @@ def test_a_load_and_nights(wh: Warehouse, tmp_path: Path) -> None:
     quiet = wh.refresh("reach")
     assert (quiet.status, quiet.seq) == ("unchanged", 3)
 
-    write_deltalake(table(tmp_path), edges("ed"), mode="append")
+    world.insert("ed")
     wh.refresh("reach")
     holds(wh, f"{PAPER} gh")
     records = wh.manifest("reach")[-1]["extra"]["strata"]
@@ -143,15 +112,15 @@ def test_facts_are_plain_data(wh: Warehouse) -> None:
 
 
 def test_a_table_with_much_appended_is_written_anew(
-    wh: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    world: World, wh: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Past the threshold a refresh appends and compacts in one version, which holds no entry of the past."""
     from foreset.store import signed
 
     wh.refresh("reach")
     monkeypatch.setattr(signed.Threshold, "passed", lambda *_: True)
-    write_deltalake(table(tmp_path), edges("gh"), mode="append")
-    DeltaTable(table(tmp_path)).delete("src = 'b' and dst = 'c'")
+    world.insert("gh")
+    world.delete("bc")
     wh.refresh("reach")
     holds(wh, "fe ed ea ab dc cg gh")
     pin = wh.manifest("reach")[-1]["views"]["closure"]

@@ -1,0 +1,121 @@
+"""The small group that many tests refresh: roads between towns, which ways they make, and what its views must hold.
+
+A road is two letters, and a graph is words: `ab bc` are the roads from a to b and from b to c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import pyarrow as pa
+from deltalake import DeltaTable, write_deltalake
+
+import foreset
+from foreset.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Node = TypeVar("Node", bound=Hashable)
+FEED = {"delta.enableChangeDataFeed": "true"}
+EDGE = """\
+group: reach
+sources:
+  edge: {table: sales/edge, columns: {src: string, dst: string}}
+"""
+GROUP = f"{EDGE}views:\n"
+CLOSURE = """\
+  closure:
+    columns: {src: string, dst: string}
+    rules:
+      - closure(X, Y) :- edge(X, Y)
+      - closure(X, Y) :- edge(X, Z), closure(Z, Y)
+"""
+DEAD_END = """\
+  dead_end:
+    columns: {node: string}
+    rules:
+      - dead_end(X) :- edge(_, X), not edge(X, _)
+"""
+TWO_STEPS = """\
+  two_steps:
+    columns: {src: string, dst: string}
+    rules:
+      - two_steps(X, Y) :- edge(X, Z), edge(Z, Y)
+"""
+REACH = f"{GROUP}{CLOSURE}    export: true\n{DEAD_END}{TWO_STEPS}"
+
+# The graph of example 2 of paper 000, and a night: `bc` goes and `hd` comes.
+PAPER = "fe ed ea ab dc bc cg"
+AFTER_THE_NIGHT = "fe ed ea ab dc cg hd"
+
+
+def edges(*roads: str | tuple[str | None, str]) -> pa.Table:
+    """Rows of `edge`: words, or pairs of longer names."""
+    pairs = [pair for road in roads for pair in (road.split() if isinstance(road, str) else [road])]
+    columns = {"src": [a for a, _ in pairs], "dst": [b for _, b in pairs]}
+    return pa.table(columns, pa.schema({name: pa.string() for name in columns}))
+
+
+def words(rows: pa.Table) -> set[str]:
+    """Rows as words."""
+    return {"".join(row.values()) for row in rows.to_pylist()}
+
+
+def paths(roads: Iterable[tuple[Node, Node]]) -> set[tuple[Node, Node]]:
+    """All pairs with a way from one to the other, by search from every node: no Datalog at all."""
+    after: dict[Node, set[Node]] = {}
+    for a, b in roads:
+        after.setdefault(a, set()).add(b)
+    found = set()
+    for start, first in after.items():
+        waiting, seen = list(first), set(first)
+        while waiting:
+            fresh = after.get(waiting.pop(), set()) - seen
+            seen |= fresh
+            waiting += fresh
+        found |= {(start, node) for node in seen}
+    return found
+
+
+def closed(roads: str | Iterable[str]) -> set[str]:
+    """The closure, as words."""
+    return {a + b for a, b in paths((a, b) for a, b in (roads.split() if isinstance(roads, str) else roads))}
+
+
+class World:
+    """A warehouse with one source table, and a spec that can be rewritten."""
+
+    def __init__(self, warehouse: str, specs: Path, spark: SparkSession | str, roads: str = PAPER) -> None:
+        self.root, self.specs, self.spark = warehouse, specs, spark
+        specs.mkdir(exist_ok=True)
+        self.spec(REACH)
+        write_deltalake(self.table, edges(roads), configuration=FEED)
+
+    @property
+    def table(self) -> str:
+        """Where `edge` lies."""
+        return f"{self.root}/sales/edge"
+
+    def spec(self, text: str) -> None:
+        """Write the spec anew."""
+        (self.specs / "reach.yaml").write_text(text)
+
+    def open(self) -> Warehouse:
+        """What a user has in hand."""
+        return foreset.open(self.root, str(self.specs), self.spark)
+
+    def insert(self, *roads: str | tuple[str | None, str]) -> None:
+        """New roads."""
+        write_deltalake(self.table, edges(*roads), mode="append")
+
+    def delete(self, road: str) -> None:
+        """One road less."""
+        DeltaTable(self.table).delete(f"src = '{road[0]}' and dst = '{road[1]}'")
+
+    def night(self) -> None:
+        """What happens to the paper's graph by day, for the next refresh to take in."""
+        self.delete("bc")
+        self.insert("hd")
