@@ -46,6 +46,8 @@ class InProcessReplica(Replica):
 
     def _maintain(self, stratum: Stratum, strategy: str, deltas: dict[str, Delta]) -> Work:
         tables = Tables(_connection(), {}, Budget(), patience=self.patience, large=self.large)
+        for (name,) in tables.run(Sql("SELECT table_name FROM duckdb_tables()")):  # those of the stratum before
+            tables.run(Sql(f"DROP TABLE {name}"))
         procedure = translate(stratum, strategy, counted=self.keep_counters)
         tables.schemas = self.schemas | {h.name: tuple(c.type for c in h.columns) for h in procedure.helpers}
         for name in (*stratum.reads, *stratum.names):
@@ -67,8 +69,6 @@ class InProcessReplica(Replica):
                 self._keep(name, machine, building=strategy == "recompute")
             elif strategy != "skip":
                 self.counters.pop(name, None)
-        for (name,) in tables.run(Sql("SELECT table_name FROM duckdb_tables()")):
-            tables.run(Sql(f"DROP TABLE {name}"))
         return work
 
     def _put(self, tables: Tables, ref: Ref, rows: frozenset[Row], *, outside: bool = False) -> None:

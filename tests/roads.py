@@ -5,14 +5,20 @@ A road is two letters, and a graph is words: `ab bc` are the roads from a to b a
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
+import pytest
 from deltalake import DeltaTable, write_deltalake
+from tests.refresh_cases import always, in_normal_form, load_program
 
 import foreset
+from foreset.errors import EvaluationError
+from foreset.ir.program import Program
+from foreset.ir.strata import Layering
+from foreset.reference.replica import Delta
 from foreset.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -119,3 +125,15 @@ class World:
         """What happens to the paper's graph by day, for the next refresh to take in."""
         self.delete("bc")
         self.insert("hd")
+
+
+def counters_lost(kind: Callable[[Program, Layering], Any], strategy: str) -> None:
+    """A reader whose counters know nothing of its rows says so, rather than go on from them."""
+    view = "two_steps" if strategy == "counting" else "closure"
+    replica = kind(*in_normal_form(load_program(GROUP + CLOSURE + TWO_STEPS, "reach.yaml")))
+    replica.refresh({"edge": Delta(frozenset({("a", "b"), ("b", "c")}))}, always("recompute"))
+    replica.counters[view] = {}
+    with pytest.raises(
+        EvaluationError, match=rf"view {view}: the stored number of derivations of \('a', '\w'\) is wrong"
+    ):
+        replica.refresh({"edge": Delta(minus=frozenset({("a", "b")}))}, always(strategy))

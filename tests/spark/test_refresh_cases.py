@@ -7,12 +7,14 @@ found a fault; all of them under FORESET_LONG=1 (`make fuzz-spark`).
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.refresh_cases import CASES, STRATEGIES, read_case, run_strategy
-from tests.spark.engine_reader import SparkReader
+from tests.roads import counters_lost
+from tests.spark.engine_reader import EngineSession, SparkReader
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,3 +35,7 @@ CHOSEN = [
 def test_case(path: Path, strategy: str, spark: SparkSession) -> None:
     case = read_case(path)
     assert run_strategy(case, SparkReader(spark), strategy)[0] == case.expected
+
+
+def test_counters_of_other_rows_are_refused(spark: SparkSession) -> None:
+    counters_lost(partial(EngineSession, spark), "counting")

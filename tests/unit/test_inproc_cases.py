@@ -9,8 +9,11 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.inproc_reader import InProcessReader
+from tests.inproc_reader import InProcessReader, InProcessReplica
 from tests.refresh_cases import CASES, STRATEGIES, read_case, run_strategy
+from tests.roads import counters_lost
+
+from foreset.reference.replica import Replica
 
 PAIRS = [(path, strategy) for path in sorted(CASES.glob("*.case")) for strategy in STRATEGIES]
 SHARE = 1 if os.environ.get("FORESET_LONG") else 3
@@ -23,3 +26,9 @@ READERS = {"small": InProcessReader(), "as if large": InProcessReader(large=0, p
 def test_case(path: Path, strategy: str, reader: InProcessReader) -> None:
     case = read_case(path)
     assert run_strategy(case, reader, strategy)[0] == case.expected
+
+
+@pytest.mark.parametrize("strategy", ["counting", "dredc"])
+@pytest.mark.parametrize("kind", [Replica, InProcessReplica])
+def test_counters_of_other_rows_are_refused(kind: type[Replica], strategy: str) -> None:
+    counters_lost(kind, strategy)

@@ -20,6 +20,7 @@ from foreset.engine.compile import derive
 from foreset.engine.counters import CounterFrames
 from foreset.engine.cutting import cut
 from foreset.engine.failures import explain_failure
+from foreset.engine.following import follow
 from foreset.engine.frames import Frames, Piece
 from foreset.engine.types import column_names
 from foreset.errors import EvaluationError
@@ -33,6 +34,7 @@ from foreset.ir.steps import (
     Counter,
     Derivation,
     Derive,
+    Follow,
     Forget,
     Group,
     Merge,
@@ -45,7 +47,7 @@ from foreset.ir.steps import (
     Tally,
 )
 from foreset.ir.versions import Version
-from foreset.reference.interpret import endless
+from foreset.reference.interpret import endless, miscounted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -103,6 +105,9 @@ class Engine:
                 aggregates.aggregate(step, self.frames)
             case Circles(target=target, source=source):
                 self._circles(target, source)
+            case Follow(target=target):
+                found = follow(step, self.frames)
+                self.frames.put(target, self._nothing(target) if found is None else self._cut(found))
             case Repeat(body=body, until_empty=until_empty):
                 self._repeat(body, until_empty)
             case _:
@@ -187,10 +192,7 @@ class Engine:
         wrong = self._counters(relation).below_zero()
         row = wrong.limit(1).collect() if wrong is not None else []
         if row:
-            raise EvaluationError(
-                f"view {relation}: the stored number of derivations of {tuple(row[0])[:-2]} is wrong",
-                "the state does not belong to these rows: refresh with `--mode recompute`",
-            )
+            raise EvaluationError(*miscounted(relation, tuple(row[0])[:-2]))
 
     def _circles(self, target: Ref, source: Ref) -> None:
         """Few edges are looked at here; of many, every node counts as on a circle, which is exact too."""

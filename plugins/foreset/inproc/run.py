@@ -10,6 +10,7 @@ from foreset.errors import EvaluationError
 from foreset.inproc import aggregates
 from foreset.inproc.compile import derive
 from foreset.inproc.counters import CounterTables
+from foreset.inproc.following import follow
 from foreset.inproc.tables import Part, Sql, Table, Tables
 from foreset.inproc.types import column_names
 from foreset.ir.steps import (
@@ -20,6 +21,7 @@ from foreset.ir.steps import (
     Counter,
     Derivation,
     Derive,
+    Follow,
     Forget,
     Group,
     Merge,
@@ -34,7 +36,7 @@ from foreset.ir.steps import (
 from foreset.ir.types import BIGINT
 from foreset.ir.versions import Version
 from foreset.reference.circles import on_circles
-from foreset.reference.interpret import endless
+from foreset.reference.interpret import endless, miscounted
 
 Listener = Callable[[dict[str, Any]], None]
 
@@ -75,6 +77,8 @@ class InProcess:
                 self._assert_counts(relation)
             case Circles(target=target, source=source):
                 self._circles(target, source)
+            case Follow(target=target):
+                self._put(target, follow(step, self.tables))
             case Repeat(body=body, until_empty=until_empty):
                 self._repeat(body, until_empty)
             case Group():
@@ -149,10 +153,7 @@ class InProcess:
         if wrong is not None and wrong.rows:
             kinds = self.tables.schemas[relation]
             row = self.tables.fetch(wrong, (*kinds, BIGINT, BIGINT))[0][: len(kinds)]
-            raise EvaluationError(
-                f"view {relation}: the stored number of derivations of {row} is wrong",
-                "the state does not belong to these rows: refresh with `--mode recompute`",
-            )
+            raise EvaluationError(*miscounted(relation, row))
 
     def _circles(self, target: Ref, source: Ref) -> None:
         kinds = self.tables.schemas[source.relation]

@@ -19,6 +19,7 @@ from foreset.ir.steps import (
     Counter,
     Derivation,
     Derive,
+    Follow,
     Forget,
     Group,
     Merge,
@@ -35,6 +36,7 @@ from foreset.ir.terms import Row
 from foreset.ir.versions import Version
 from foreset.reference.circles import on_circles
 from foreset.reference.folding import fold_all, gather_all
+from foreset.reference.following import followed
 from foreset.reference.joins import Schemas, heads
 from foreset.reference.rows import Counters, Memory
 
@@ -97,6 +99,8 @@ class Machine:
                 self._aggregate(step)
             case Circles(target=target, source=source):
                 self.memory.put(target, on_circles(self.memory.rows(source)))
+            case Follow(target=target):
+                self.memory.put(target, followed(step, self.memory, self.schemas))
             case Repeat(body=body, until_empty=until_empty):
                 self._repeat(body, until_empty)
             case _:
@@ -146,10 +150,7 @@ class Machine:
         counters = self._counters(relation)
         for row in counters.change:
             if min(counters.now(row)) < 0:
-                raise EvaluationError(
-                    f"view {relation}: the stored number of derivations of {row} is wrong",
-                    "the state does not belong to these rows: refresh with `--mode recompute`",
-                )
+                raise EvaluationError(*miscounted(relation, row))
 
     def _repeat(self, body: tuple[Step, ...], until_empty: tuple[Ref, ...]) -> None:
         rounds = 0
@@ -166,6 +167,12 @@ def endless(views: Iterable[str], max_rounds: int) -> tuple[str, str]:
     """What to say when a recursion does not end."""
     fact = f"the recursion of {', '.join(views)} has not ended after {max_rounds} rounds"
     return fact, "bound the arithmetic in its rules, or raise `max_rounds:` in the spec"
+
+
+def miscounted(view: str, row: Row) -> tuple[str, str]:
+    """What to say when more derivations of a row are taken away than are stored."""
+    fact = f"view {view}: the stored number of derivations of {row} is wrong"
+    return fact, "the state does not belong to these rows: refresh with `--mode recompute`"
 
 
 def _stands(counters: Counters, row: Row, standing: Standing) -> bool:
