@@ -22,6 +22,7 @@ from foreset.ir.terms import Row
 from foreset.ir.types import BIGINT, DATE, DOUBLE, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type, decimal
 from foreset.ir.versions import Version
 from foreset.store import arrow, signed
+from foreset.store.delta import SparkOnly
 from foreset.store.pins import Txn
 
 
@@ -130,7 +131,7 @@ def test_a_table_that_only_spark_reads_is_refused(tmp_path: Path) -> None:
     log = next((tmp_path / "t" / "_delta_log").glob("*.json"))
     text = log.read_text().replace('"minReaderVersion":1', '"minReaderVersion":3,"readerFeatures":["deletionVectors"]')
     log.write_text(text.replace('"minWriterVersion":2', '"minWriterVersion":7,"writerFeatures":["deletionVectors"]'))
-    with pytest.raises(OutOfBounds, match="Spark alone"):
+    with pytest.raises(SparkOnly, match="can be read by Spark alone"):
         inputs.bind_table(tables_of(BIGINT), "r", path, 0, stored(["a"], [BIGINT]))
 
 

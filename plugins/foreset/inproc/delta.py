@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
-from deltalake.exceptions import DeltaError
 
 from foreset.inproc.budget import OutOfBounds
 from foreset.inproc.tables import Part, Sql, Table, Tables
@@ -48,21 +47,19 @@ def stored(names: Sequence[str], kinds: Sequence[Type]) -> tuple[Stored, ...]:
 
 
 def bind_table(tables: Tables, relation: str, path: str, version: int, columns: Sequence[Stored]) -> Table:
-    """All entries of a Delta table at a version; raises `OutOfBounds` where only Spark can read it."""
+    """All entries of a Delta table at a version; raises `SparkOnly` where delta-rs cannot read it."""
     table = opened(path, version)
-    actions = _actions(table)
-    rows = _rows(actions)
+    listed = delta.listed_files(table)
+    rows = _rows(listed)
     inside = not {column.name for column in columns} & set(table.metadata().partition_columns)
-    files = _local_files(path, actions) if inside else None
+    files = _local_files(path, listed) if inside else None
     return _bind(tables, relation, files, _dataset(table), columns, rows)
 
 
 def opened(path: str, version: int) -> DeltaTable:
     """A table at a version."""
-    try:
+    with delta.reading(path):
         table = delta.open_table(path, version)
-    except (DeltaError, OSError) as error:
-        raise OutOfBounds(f"{path} can be read by Spark alone: {error}") from error
     if table is None:
         raise OutOfBounds(f"{path} is not there")
     return table
@@ -75,10 +72,10 @@ def signed_parts(tables: Tables, relation: str, path: str, version: int, columns
     them lie beside the base. All others are the + entries as they stand, read when needed.
     """
     table = opened(path, version)
-    actions = _actions(table)
-    plus = [one for one in actions if one[f"partition.{SIGN}"] == 1]
+    listed = delta.listed_files(table)
+    plus = [one for one in listed if one[f"partition.{SIGN}"] == 1]
     base = _bind(tables, relation, _local_files(path, plus), _signed(table, 1), columns, _rows(plus))
-    if len(plus) == len(actions):
+    if len(plus) == len(listed):
         return (Part(base),)
     names = [column.name for column in columns]
     gone = _dataset(table).to_table([*names, SEQ], filter=_field(SIGN) == -1)
@@ -115,31 +112,24 @@ def bind_folder(tables: Tables, folder: str, columns: Sequence[Stored]) -> Table
 
 
 # ---------------------------------------------------------------- files
-def _actions(table: DeltaTable) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = pa.table(table.get_add_actions(flatten=True)).to_pylist()
-    return found
-
-
-def _rows(actions: Sequence[dict[str, Any]]) -> int:
-    counts = [one.get("num_records") for one in actions]
-    if any(count is None for count in counts):
+def _rows(listed: Sequence[dict[str, Any]]) -> int:
+    rows = delta.rows_in(listed)
+    if rows is None:
         raise OutOfBounds("the log of a table does not say how many rows it has")
-    return sum(int(count) for count in counts if count is not None)
+    return rows
 
 
-def _local_files(path: str, actions: Sequence[dict[str, Any]]) -> list[str] | None:
+def _local_files(path: str, listed: Sequence[dict[str, Any]]) -> list[str] | None:
     """The files, if DuckDB can open them by these names."""
-    if not is_local(path) or len(actions) > MANY_FILES:
+    if not is_local(path) or len(listed) > MANY_FILES:
         return None
-    files = [join(path, str(one["path"])) for one in actions]
+    files = [join(path, str(one["path"])) for one in listed]
     return files if all(Path(file).is_file() for file in files) else None
 
 
 def _dataset(table: DeltaTable) -> Dataset:
-    try:
+    with delta.reading(table.table_uri):
         return table.to_pyarrow_dataset()
-    except (DeltaError, NotImplementedError, OSError) as error:
-        raise OutOfBounds(f"a table can be read by Spark alone: {error}") from error
 
 
 def _signed(table: DeltaTable, sign: int) -> Dataset:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
-from deltalake.exceptions import DeltaError
 
 from foreset.errors import UsageError, VerificationFailed
 from foreset.ir.program import Program, Source
 from foreset.ir.strata import Layering
+from foreset.refresh.asking import table_now
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.inputs import source_at, view_facts
 from foreset.refresh.recounting import differences
@@ -57,7 +57,7 @@ def sample_size(mode: str) -> int:
 
 
 def _sampled(context: Context, size: int) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:
-    maintained = [view.name for view in context.program.views if _ran(context, view.name)]
+    maintained = [view.name for view in context.program.views if not view.called and _ran(context, view.name)]
     staged = {name: _staged(context, name) for name in maintained}
     return compare(
         staged, context.program, context.layering, lambda name: _open_source(context, name), size, context.run.seq
@@ -121,6 +121,9 @@ def _staged(context: Context, view: str) -> Staged:
 
 
 def _open_source(context: Context, name: str) -> Dataset | pa.Table:
+    """A source, or what a domain answered in this refresh."""
+    if name not in context.run.sources:
+        return table_now(context, name)
     source, version = context.source(name), context.run.sources[name].to_version
     found = open_without_spark(context.layout.root, source, version)
     if found is None:
@@ -138,8 +141,10 @@ def open_without_spark(root: str, source: Source, version: int) -> Dataset | pa.
         assert row is not None, f"{source.view} was pinned at seq {version}"
         pin = row.views[view]
         return arrow.read(layout.resolve(pin.path), pin.version, [column.name for column in source.columns])
+    path = table_path(root, str(source.table))
     try:
-        table = delta.open_table(table_path(root, str(source.table)), version)
-        return None if table is None else table.to_pyarrow_dataset()
-    except (DeltaError, NotImplementedError, OSError):
+        with delta.reading(path):
+            table = delta.open_table(path, version)
+            return None if table is None else table.to_pyarrow_dataset()
+    except delta.SparkOnly:
         return None

@@ -35,6 +35,7 @@ from foreset.refresh.staging import stage_arrow
 from foreset.store import arrow, manifest
 from foreset.store.capture.pins import RecordedPin
 from foreset.store.capture.stage import folder
+from foreset.store.delta import SparkOnly
 from foreset.store.layout import Layout, is_local, table_path
 
 if TYPE_CHECKING:
@@ -75,10 +76,10 @@ def attempt(
     try:
         with _connection(context) as connection:
             return Attempt(_Run(context, stratum, choice, procedure, connection).facts(folder), where)
-    except (OutOfBounds, duckdb.Error) as error:
+    except (OutOfBounds, SparkOnly, duckdb.Error) as error:
         if os.environ.get(VARIABLE) == "inproc":
             raise
-        what = str(error) if isinstance(error, OutOfBounds) else f"DuckDB says: {error}"
+        what = f"DuckDB says: {error}" if isinstance(error, duckdb.Error) else str(error)
         moved = Place(SPARK, f"begun in process with {where.reason}, but {what}")
         context.listen({"event": "engine", "stratum": stratum.number, "engine": moved.engine, "reason": moved.reason})
         return Attempt(None, moved)

@@ -58,7 +58,5 @@ def _faults_of_pin(layout: Layout, pin: ViewPin | StatePin) -> Iterator[str]:
 
 
 def _parts(table: DeltaTable) -> Iterator[tuple[str, int]]:
-    import pyarrow as pa
-
-    for part in pa.table(table.get_add_actions(flatten=True)).to_pylist():
+    for part in delta.listed_files(table):
         yield part["path"], part["size_bytes"]

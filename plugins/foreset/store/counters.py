@@ -104,11 +104,9 @@ def compact(spark: SparkSession, path: str, version: int, columns: Sequence[str]
 
 def needs_compaction(path: str, version: int, more: int = 0) -> bool:
     """Whether the appended entries, with `more` to come, outweigh the compacted ones or lie in too many files."""
-    import pyarrow as pa
-
     table = delta.open_table(path, version)
     assert table is not None, f"{path} does not exist"
-    files = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+    files = delta.listed_files(table)
     first = min((file[f"partition.{SEQ}"] for file in files), default=0)
     base = sum(file["num_records"] for file in files if file[f"partition.{SEQ}"] == first)
     log = [file["num_records"] for file in files if file[f"partition.{SEQ}"] != first]

@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from foreset.errors import ForesetError
 from foreset.store.files import read_commit, sync_file
 from foreset.store.layout import is_local, join, normal_root
 
@@ -35,6 +37,10 @@ KEEP_ALL = {
 SINCE_CHECKPOINT = 20  # entries that a reader of a manifest may need: those before are in a checkpoint
 SIGN, SEQ = "_sign", "_seq"  # hidden columns of a view: +1 came, -1 went, and in which refresh
 MARK = "userMetadata"  # Spark writes its commit note under this name; our deltalake commits do the same
+
+
+class SparkOnly(ForesetError):
+    """A table that only Spark can read: delta-rs lacks one of its features, or does not reach its files."""
 
 
 class Moved(Exception):
@@ -93,6 +99,33 @@ def open_table(path: str, version: int | None = None) -> DeltaTable | None:
         return DeltaTable(path, version=version)
     except TableNotFoundError:
         return None
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Where delta-rs reads a table of others: what it cannot do within raises `SparkOnly`."""
+    from deltalake.exceptions import DeltaError
+
+    try:
+        yield
+    except (DeltaError, NotImplementedError, OSError) as error:
+        raise SparkOnly(f"{path} can be read by Spark alone: {error}") from error
+
+
+def listed_files(table: DeltaTable, *, bounds: bool = False) -> list[dict[str, Any]]:
+    """The files of a table as its log lists them; with `bounds` also the least and greatest value of each column."""
+    import pyarrow as pa
+
+    files = pa.table(table.get_add_actions(flatten=True))
+    wanted = [name for name in files.column_names if bounds or not name.startswith(("min.", "max.", "null_count."))]
+    return files.select(wanted).to_pylist()  # type: ignore[no-any-return]
+
+
+def rows_in(files: Sequence[Mapping[str, Any]]) -> int | None:
+    """How many rows listed files hold; None where the log does not say."""
+    if any(file.get("num_records") is None for file in files):
+        return None
+    return sum(int(file["num_records"]) for file in files)
 
 
 def empty_entry(path: str, version: int) -> str:

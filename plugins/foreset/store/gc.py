@@ -175,9 +175,7 @@ def _unreferenced(
 
 
 def _names(table: DeltaTable) -> list[str]:
-    import pyarrow as pa
-
-    return [str(name) for name in pa.table(table.get_add_actions(flatten=True))["path"].to_pylist()]
+    return [str(file["path"]) for file in delta.listed_files(table)]
 
 
 def _stale_runs(

@@ -82,7 +82,7 @@ def newest(root: str, group: str) -> ManifestRow | None:
 def history(root: str, group: str) -> list[ManifestRow]:
     """All committed refreshes, oldest first."""
     table = _opened(Layout(root, group))
-    return [] if table is None else sorted(_decoded(table, _files(table)), key=lambda row: row.seq)
+    return [] if table is None else sorted(_decoded(table, delta.listed_files(table)), key=lambda row: row.seq)
 
 
 def at(root: str, group: str, seq: int) -> ManifestRow | None:
@@ -201,7 +201,7 @@ def _append(layout: Layout, table: DeltaTable, row: ManifestRow) -> list[Excepti
 
 def _newest(table: DeltaTable) -> ManifestRow | None:
     """The row with the greatest seq, found by the files' statistics: one small file is read."""
-    files = _files(table)
+    files = delta.listed_files(table, bounds=True)
     last = max((file["max.seq"] for file in files), default=None)
     found = _decoded(table, [file for file in files if file["max.seq"] == last])
     return max(found, key=lambda row: row.seq, default=None)
@@ -220,14 +220,8 @@ def _select(table: DeltaTable, column: str, value: int | str) -> list[ManifestRo
             low, high, wanted = low[:STATS_PREFIX], high[:STATS_PREFIX], wanted[:STATS_PREFIX]
         return bool(low <= wanted <= high)
 
-    found = _decoded(table, [file for file in _files(table) if may_hold(file)])
+    found = _decoded(table, [file for file in delta.listed_files(table, bounds=True) if may_hold(file)])
     return [row for row in found if getattr(row, column) == value]
-
-
-def _files(table: DeltaTable) -> list[dict[str, Any]]:
-    import pyarrow as pa
-
-    return pa.table(table.get_add_actions(flatten=True)).to_pylist()  # type: ignore[no-any-return]
 
 
 def _decoded(table: DeltaTable, files: list[dict[str, Any]]) -> list[ManifestRow]:

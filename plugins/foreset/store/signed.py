@@ -163,11 +163,9 @@ def rebase_arrow(path: str, version: int, plus: pa.Table, minus: pa.Table, seq: 
 
 def describe(path: str, version: int | None = None) -> Extent:
     """Read a table's extent from its log."""
-    import pyarrow as pa
-
     table = delta.open_table(path, version)
     assert table is not None, f"{path} does not exist"
-    files = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+    files = delta.listed_files(table)
     plus = [file for file in files if file[f"partition.{SIGN}"] == 1]
     base = min((file[f"partition.{SEQ}"] for file in plus), default=None)
     base_files = [file for file in plus if file[f"partition.{SEQ}"] == base]

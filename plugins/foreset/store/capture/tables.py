@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from foreset.store.capture.log import Metadata
 from foreset.store.capture.spark_log import open_with_spark
 from foreset.store.capture.versions import SourceTable, fault_of
+from foreset.store.delta import listed_files
 from foreset.store.layout import is_local
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ def open_table(name: str, path: str, spark: SparkSession | None = None, version:
         table = DeltaTable(path, version=version)
         found = table.metadata()
         metadata = Metadata(str(found.id), table.schema().to_json(), dict(found.configuration))
-        sizes = table.get_add_actions(flatten=True).column("size_bytes").to_pylist()
-        return SourceTable(name, path, table.version(), metadata, sum(sizes), ArrowLog(path, _filesystem(path)))
+        size = sum(file["size_bytes"] for file in listed_files(table))
+        return SourceTable(name, path, table.version(), metadata, size, ArrowLog(path, _filesystem(path)))
     except Exception as error:
         if spark is not None and _worth_asking_spark(path, error):
             return open_with_spark(spark, name, path, version, error)
