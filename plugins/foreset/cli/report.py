@@ -46,7 +46,8 @@ def report(
         raise UsageError("--run, --seq and --history exclude each other", "name one refresh, or ask for all of them")
     layout = open_warehouse(warehouse, str(specs)).layout(group)
     if history:
-        found, latest = reading.read_history(layout), reading.latest_run(layout)
+        found = reading.read_history(layout)
+        latest = reading.latest_run(layout, found)
         page, first, data, lines = pages.history_page(found, latest), group_headline(latest), plain(found), []
     else:
         one = _refresh(layout, run, seq)

@@ -67,9 +67,9 @@ def read_seq(layout: Layout, seq: int | None = None) -> Run:
     return _committed(ledger, row)
 
 
-def latest_run(layout: Layout) -> Run | None:
+def latest_run(layout: Layout, history: History | None = None) -> Run | None:
     """The refresh that was begun last, published or not; None for a group that was never refreshed."""
-    runs = read_history(layout, limit=1).runs
+    runs = (history or read_history(layout, limit=1)).runs
     return read_run(layout, runs[0].refresh_id) if runs else None
 
 

@@ -66,7 +66,8 @@ class Routes:
         if layout is None:
             return pages.message_page(*OTHER_DAG, Links(home="../"))
         links = Links(home="../", runs=f"{quote(dag_id, safe='')}/runs/")
-        return pages.history_page(read_history(layout), latest_run(layout), links)
+        found = read_history(layout)
+        return pages.history_page(found, latest_run(layout, found), links)
 
     def run(self, dag_id: Permitted, run_id: str) -> str:
         """The report of one refresh: the tab of a DAG run."""
