@@ -106,8 +106,8 @@ class Engine:
             case Circles(target=target, source=source):
                 self._circles(target, source)
             case Follow(target=target):
-                found = follow(step, self.frames)
-                self.frames.put(target, self._nothing(target) if found is None else self._cut(found))
+                rows = follow(step, self.frames)
+                self.frames.put(target, self._nothing(target) if rows is None else self._cut(rows))
             case Repeat(body=body, until_empty=until_empty):
                 self._repeat(body, until_empty)
             case _:

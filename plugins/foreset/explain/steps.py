@@ -16,6 +16,7 @@ from foreset.ir.steps import (
     Count,
     Derivation,
     Derive,
+    Follow,
     Forget,
     Group,
     Merge,
@@ -70,7 +71,7 @@ class _Reader:
 
     columns: Columns
 
-    def step(self, step: Step) -> Line:  # noqa: PLR0911 - one return for each step
+    def step(self, step: Step) -> Line:  # noqa: C901, PLR0911, PLR0912 - one return for each step
         match step:
             case Derive(parts=parts):
                 shown = tuple(self._derivation(part) for part in parts)
@@ -94,6 +95,9 @@ class _Reader:
                 return Line("aggregate", f"fold the change of {aggregation.members} into {relation}", _folding(step))
             case Circles(target=target, source=source):
                 return Line("circles", f"{_ref(target)} := what lies on a circle of {_ref(source)}")
+            case Follow(target=target, source=source, links=links):
+                rules = tuple(self._rule(link, target.version) for link in links)
+                return Line("follow", f"{_ref(target)} := rows of {_ref(source)} that agree with a row of", rules)
             case Repeat(body=body, until_empty=until_empty):
                 return Line("repeat", f"repeat until {_all_empty(until_empty)}", tuple(map(self.step, body)))
             case _:
@@ -196,6 +200,9 @@ def _versions(step: Step) -> Iterator[Version]:  # noqa: C901, PLR0912 - one cas
             yield from (ref.version for ref in (target, source, *without))
         case Circles(target=target, source=source):
             yield from (target.version, source.version)
+        case Follow(target=target, source=source, links=links):
+            yield from (target.version, source.version)
+            yield from _versions_of(links)
         case Repeat(body=body):
             for inner in body:
                 yield from _versions(inner)

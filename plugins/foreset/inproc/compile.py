@@ -94,7 +94,7 @@ def _start_from(plan: _Plan, within: Table) -> None:
     picked, conditions, values = [], [], dict[str, Value]()
     for name, kind, arg in zip(column_names(len(kinds)), kinds, head.args, strict=True):
         if isinstance(arg, Const):
-            text, more = _constant(plan, arg, kind)
+            text, more = constant(plan.tables, arg, kind)
             conditions.append(f"r.{name} = {text}")
             values |= more
         elif isinstance(arg, Var) and arg.name in plan.wanted:
@@ -141,7 +141,7 @@ def _meeting(plan: _Plan, atom: Atom) -> _Meeting:
         own = f"r.{name}"
         match arg:
             case Const():
-                text, values = _constant(plan, arg, kind)
+                text, values = constant(plan.tables, arg, kind)
                 meeting.conditions.append(f"{_as(own, kind, widen(kind, arg.type) or kind)} = {text}")
                 meeting.values |= values
             case Var(name=variable):
@@ -264,7 +264,7 @@ def _condition(plan: _Plan, literal: Literal) -> Sql | None:
 
 def _side(plan: _Plan, side: Var | Const, kind: Type) -> Sql:
     if isinstance(side, Const):
-        return Sql(*_constant(plan, side, kind))
+        return Sql(*constant(plan.tables, side, kind))
     return Sql(widening(f"l.{plan.bound[side.name]}", plan.rule.types[side.name], kind))
 
 
@@ -354,7 +354,7 @@ def _head(plan: _Plan) -> Sql:
     for label, kind, arg in zip(column_names(len(schema)), schema, head.args, strict=True):
         match arg:
             case Const():
-                text, more = _constant(plan, arg, kind)
+                text, more = constant(plan.tables, arg, kind)
                 values |= more
             case Var(name=name):
                 text = widening(f"l.{plan.bound[name]}", types[name], kind)
@@ -374,8 +374,8 @@ def _as(text: str, kind: Type, other: Type) -> str:
     return widening(text, kind, widen(kind, other) or kind)
 
 
-def _constant(plan: _Plan, const: Const, kind: Type) -> tuple[str, dict[str, Value]]:
+def constant(tables: Tables, const: Const, kind: Type) -> tuple[str, dict[str, Value]]:
     """A bound constant in the type in which it meets a column of type `kind`."""
     common = widen(const.type, kind) or kind
-    name = plan.tables.fresh("p")
+    name = tables.fresh("p")
     return f"CAST(${name} AS {duck_type(common)})", {name: widened(const.value, common)}

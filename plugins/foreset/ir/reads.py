@@ -9,6 +9,7 @@ from foreset.ir.steps import (
     AssertCounts,
     Circles,
     Derive,
+    Follow,
     Forget,
     Merge,
     Pick,
@@ -68,6 +69,8 @@ def _read(step: Step) -> Iterator[Ref]:
             yield from (source, *without)
         case Circles(source=source):
             yield source
+        case Follow(source=source, links=links):
+            yield from (source, *_in_rules(links))
         case Repeat(until_empty=until_empty):
             yield from until_empty
         case Forget() | AssertCounts():
@@ -80,7 +83,13 @@ def _written(step: Step) -> Iterator[Ref]:
             yield from (part.target for part in parts)
         case Tally(parts=counts):
             yield from (Ref(count.relation, Version.TOUCHED) for count in counts)
-        case Merge(target=target) | Subtract(target=target) | Pick(target=target) | Circles(target=target):
+        case (
+            Merge(target=target)
+            | Subtract(target=target)
+            | Pick(target=target)
+            | Circles(target=target)
+            | Follow(target=target)
+        ):
             yield target
         case Repeat(body=body):
             yield from (ref for inner in body for ref in _written(inner))

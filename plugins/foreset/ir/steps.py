@@ -160,6 +160,19 @@ class Circles:
 
 
 @dataclass(frozen=True, slots=True)
+class Follow:
+    """`target := rows of source that agree with a row of one of `links``, each a rule with one body atom.
+
+    The head of a link names the columns of source; columns and arguments of one name must be equal, and NULL
+    equals NULL: no partner is looked for, but the very row on which a support stands, or which it supports.
+    """
+
+    target: Ref
+    source: Ref
+    links: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Repeat:
     """Run `body` until no ref in `until_empty` holds a row; test before each round.
 
@@ -170,7 +183,7 @@ class Repeat:
     until_empty: tuple[Ref, ...]
 
 
-Step = Derive | Merge | Subtract | Tally | Pick | Forget | AssertCounts | Group | Aggregate | Circles | Repeat
+Step = Derive | Merge | Subtract | Tally | Pick | Forget | AssertCounts | Group | Aggregate | Circles | Follow | Repeat
 
 
 @dataclass(frozen=True, slots=True)
