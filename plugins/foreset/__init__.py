@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from foreset.diagnostics import Diagnostic
+    from foreset.domains.builtin import PythonDomain
+    from foreset.domains.registry import register as register_domain
     from foreset.errors import (
         EnvironmentFault,
         EvaluationError,
@@ -33,13 +35,14 @@ _HOMES = {
     "UsageError": "errors", "VerificationFailed": "errors", "RefreshResult": "refresh.whole",
     "ViewResult": "refresh.whole", "Snapshot": "store.snapshots", "open_snapshot": "store.snapshots",
     "Warehouse": "warehouse", "open": "warehouse",
+    "PythonDomain": "domains.builtin", "register_domain": "domains.registry",
     "PythonAggregate": "spec.registered", "register_aggregate": "spec.registered",
 }  # fmt: skip
 
 __all__ = [
-    "Diagnostic", "EnvironmentFault", "EvaluationError", "Fenced", "ForesetError", "PythonAggregate", "QualityFailed",
-    "RefreshResult", "Snapshot", "SourceError", "SpecError", "UsageError", "VerificationFailed", "ViewResult",
-    "Warehouse", "open", "open_snapshot", "register_aggregate",
+    "Diagnostic", "EnvironmentFault", "EvaluationError", "Fenced", "ForesetError", "PythonAggregate", "PythonDomain",
+    "QualityFailed", "RefreshResult", "Snapshot", "SourceError", "SpecError", "UsageError", "VerificationFailed",
+    "ViewResult", "Warehouse", "open", "open_snapshot", "register_aggregate", "register_domain",
 ]  # fmt: skip
 
 
@@ -47,4 +50,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever stands under that 
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = import_module(f"{__name__}.{_HOMES[name]}")
-    return getattr(home, "open_warehouse" if name == "open" else name)
+    return getattr(home, {"open": "open_warehouse", "register_domain": "register"}.get(name, name))

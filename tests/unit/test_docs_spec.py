@@ -15,7 +15,7 @@ from foreset.ir.program import STRATEGIES
 from foreset.ir.types import TYPE_NAMES
 from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import load_text
-from foreset.spec.model import AGGREGATE, CHANGE, SOURCE, SPEC, TEST, VIEW
+from foreset.spec.model import AGGREGATE, CHANGE, DOMAIN, FUNCTION, SOURCE, SPEC, TEST, VIEW
 from foreset.testing.run import run_tests
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "spec.md"
@@ -35,6 +35,8 @@ def functions() -> str:
 RECORDS = (
     ("", SPEC),
     ("sources.NAME.", SOURCE),
+    ("domains.NAME.", DOMAIN),
+    ("domains.NAME.functions.NAME.", FUNCTION),
     ("views.NAME.", VIEW),
     ("tests[].", TEST),
     ("tests[].change.NAME.", CHANGE),

@@ -7,16 +7,18 @@ from collections.abc import Mapping
 from foreset.analyse.graph import components, dependencies
 from foreset.analyse.wellfounded import can_be_cyclic
 from foreset.ir.program import View
-from foreset.ir.rules import Negation
+from foreset.ir.rules import Negation, atoms
 from foreset.ir.strata import Layering, Stratum
+from foreset.ir.supports import unfolded
 
 
 def layering(views: tuple[View, ...]) -> Layering:
     """The strata of stratified views in normal form, by level and then in the order of the file."""
     graph = dependencies(views)
+    tied = {view.name: (*graph[view.name], view.supports) if view.supports else graph[view.name] for view in views}
     by_name = {view.name: view for view in views}
     place = {name: i for i, name in enumerate(by_name)}
-    parts = components(graph)
+    parts = components(tied)  # supports are kept together with what they support
     levels = _levels(parts, graph)
     parts.sort(key=lambda part: (levels[part[0]], place[part[0]]))
     number = {name: i for i, part in enumerate(parts, start=1) for name in part}
@@ -48,7 +50,8 @@ def _stratum(
 ) -> Stratum:
     own = frozenset(view.name for view in views)
     read = tuple(dict.fromkeys(name for view in views for name in graph[view.name]))
-    recursive = any(name in own for name in read)
+    plain = unfolded(views)
+    recursive = any(atom.relation in own for view in plain for rule in view.rules for atom, _ in atoms(rule))
     lower = tuple(name for name in read if name not in own)
     return Stratum(
         number=number[views[0].name],
@@ -56,7 +59,7 @@ def _stratum(
         views=views,
         recursive=recursive,
         monotone=not any(_can_shrink(view) for view in views),
-        cyclic=recursive and can_be_cyclic(views),
+        cyclic=recursive and can_be_cyclic(plain),
         reads=lower,
         depends_on=tuple(sorted({number[name] for name in lower if name in number})),
         keys={name: keys[name] for name in lower if name in keys},

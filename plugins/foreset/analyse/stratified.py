@@ -10,9 +10,11 @@ from itertools import pairwise
 
 from foreset.analyse.faults import strata as faults
 from foreset.analyse.faults.aggregates import aggregated_recursion, insert_with_aggregate
+from foreset.analyse.faults.domains import asks_by_its_answers
 from foreset.analyse.graph import components, dependencies, path
+from foreset.analyse.supports import blurred, unseen_circles
 from foreset.diagnostics import Diagnostic, Span
-from foreset.ir.program import View
+from foreset.ir.program import SUPPORTED, Column, View
 from foreset.ir.rules import Negation, Rule, atoms, atoms_of
 from foreset.ir.strata import Layering
 from foreset.ir.text import print_rule
@@ -41,12 +43,30 @@ def check(views: tuple[View, ...]) -> Iterator[Diagnostic]:
                 yield insert_with_aggregate(_place(view), view.name)
 
 
-def check_layering(layering: Layering) -> Iterator[Diagnostic]:
-    """What only normal form shows: supports need derivations that end."""
+def check_layering(layering: Layering, columns: Mapping[str, tuple[Column, ...]]) -> Iterator[Diagnostic]:
+    """What only normal form shows: supports need derivations that end, and that can be told apart."""
     for stratum in layering.strata:
         for view in stratum.views:
+            if view.strategy not in SUPPORTED:
+                continue
             if view.strategy == "stdel" and stratum.cyclic:
                 yield faults.stdel_is_cyclic(_place(view), stratum.names)
+            elif unseen_circles(stratum):
+                yield faults.circles_are_unseen(_place(view), stratum.names)
+            if found := blurred((view,), columns):
+                yield faults.supports_are_blurred(found.variable.span or _place(view), view.strategy, found)
+
+
+def check_calls(layering: Layering) -> Iterator[Diagnostic]:
+    """What a domain is asked may not wait for its own answers."""
+    for stratum in layering.strata:
+        for view in stratum.views:
+            if view.called and stratum.recursive:
+                graph = dependencies(stratum.views)
+                asks = next(name for name in graph[view.name] if name in stratum.names)
+                way = path(graph, asks, view.name, stratum.names)
+                shown = [name for name in way if "~" not in name] or [view.called]
+                yield asks_by_its_answers(view.called, _place(view), shown)
 
 
 def _place(view: View) -> Span:

@@ -112,17 +112,20 @@ def _facts(program: Program, stratum: Stratum) -> StratumFacts:
         tuple(_admission(stratum, strategy) for strategy in _strategies(stratum)),
         tuple(_nights(stratum)),
         stratum.aggregation is not None,
-        base=base_reading(program, stratum.names[0]) if len(stratum.names) == 1 else "",
+        engine="in process: whoever answers is asked from there" if stratum.called else RULE,
+        base=base_reading(program, stratum.names[0]) if len(stratum.names) == 1 and not stratum.called else "",
     )
 
 
 def _strategies(stratum: Stratum) -> tuple[str, ...]:
+    if stratum.called:
+        return ("ask",)
     return ("aggregate", "recompute") if stratum.aggregation else (*MAINTAINING, "recompute")
 
 
 def _view(program: Program, stratum: Stratum, view: View) -> ViewFacts:
     columns = program.columns_of()
-    found = maintenance_rules(view, stratum, columns) if view.aggregation is None else ()
+    found = maintenance_rules(view, stratum, columns) if not (view.aggregation or view.called) else ()
     return ViewFacts(
         view.name,
         {column.name: str(column.type) for column in view.columns},
@@ -162,6 +165,10 @@ def _none(names: list[str], verb: str) -> str:
 
 def _nights(stratum: Stratum) -> Iterator[Taken]:
     """Ask the choice itself about typical nights."""
+    if stratum.called:
+        choice = choose(stratum, Situation({}))
+        yield Taken("every night", choice.strategy, choice.reason)
+        return
     first = choose(stratum, Situation(_sizes(stratum), "first load"))
     yield Taken("first load", first.strategy, first.reason)
     grows, shrinks = _read(stratum)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from foreset.diagnostics import Span
-from foreset.ir.program import Column
+
+if TYPE_CHECKING:
+    from foreset.ir.program import Column
 
 DEFAULT_SECONDS = 60.0
 DEFAULT_MAX_ROWS = 1_000_000
@@ -26,6 +28,11 @@ class DomainFunction:
     seconds: float = DEFAULT_SECONDS  # for one batch of calls
     max_rows: int = DEFAULT_MAX_ROWS  # of one answer
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The function as a relation: arguments, then results."""
+        return (*self.args, *self.results)
 
 
 @dataclass(frozen=True, slots=True)

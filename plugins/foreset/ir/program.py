@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 
 from foreset.diagnostics import Span
 from foreset.ir.aggregates import Aggregation, Definition
+from foreset.ir.domains import Domain, DomainFunction
 from foreset.ir.expectations import Expectation
 from foreset.ir.rules import Rule, atoms
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 
-STRATEGIES = ("auto", "incremental", "strict", "recompute", "insert", "counting", "dred", "dredf", "dredc", "stdel")
+SUPPORTED = ("stdel", "stdel-acyclic")  # declared strategies that keep supports; the second trusts the data
+STRATEGIES = ("auto", "incremental", "strict", "recompute", "insert", "counting", "dred", "dredf", "dredc", *SUPPORTED)
 DEFAULT_MAX_ROUNDS = 1000
 
 
@@ -50,6 +52,9 @@ class View:
     expectations: tuple[Expectation, ...] = ()
     aggregation: Aggregation | None = None  # of a view of groups: its only rule then gives the members
     hidden: bool = False  # made by rewrite for other views; users do not see it
+    supports: str = ""  # the view whose derivations by one rule are its rows (rewrite/split_supports.py)
+    called: str = ""  # `domain:function`: its rows are what that answers for the arguments that its only rule reads
+    evaluate: str = ""  # at_refresh | on_read: when calls are made; empty where the spec does not say
     span: Span | None = field(default=None, compare=False, repr=False)
     strategy_span: Span | None = field(default=None, compare=False, repr=False)
 
@@ -129,6 +134,7 @@ class Program:
     tags: tuple[str, ...] = ()
     max_rounds: int = DEFAULT_MAX_ROUNDS
     aggregates: tuple[Definition, ...] = ()
+    domains: tuple[Domain, ...] = ()
     file: str = ""
     span: Span | None = field(default=None, compare=False, repr=False)
 
@@ -141,6 +147,14 @@ class Program:
     def rules(self) -> tuple[Rule, ...]:
         """The rules of all views, in the order of the file."""
         return tuple(rule for view in self.views for rule in view.rules)
+
+    def function(self, called: str) -> tuple[Domain, DomainFunction]:
+        """The function that is called `domain:function`; analysis has seen that it is there."""
+        name, _, wanted = called.partition(":")
+        domain = next(domain for domain in self.domains if domain.name == name)
+        found = domain.function(wanted)
+        assert found is not None
+        return domain, found
 
     def columns_of(self) -> dict[str, tuple[Column, ...]]:
         """The columns of each source and view by name."""

@@ -97,6 +97,25 @@ class SetOf:
 
 
 @dataclass(frozen=True, slots=True)
+class DomainCall:
+    """`in(outputs, domain:function(args))`, or `not in(...)`; `places` names outputs. Only in rules as written."""
+
+    domain: str
+    function: str
+    args: tuple[Term, ...]
+    outputs: tuple[Term, ...] = ()
+    places: tuple[str, ...] | None = None
+    negated: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+    called_span: Span | None = field(default=None, compare=False, repr=False)  # of `domain:function`
+
+    @property
+    def called(self) -> str:
+        """`domain:function`."""
+        return f"{self.domain}:{self.function}"
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """`head :- body`; `name` is `view#n`, as messages and explain call it."""
 
@@ -106,6 +125,7 @@ class Rule:
     types: Mapping[str, Type] = field(default_factory=dict, compare=False, repr=False)
     span: Span | None = field(default=None, compare=False, repr=False)
     sets: tuple[SetOf, ...] = ()  # beside the body; only as written
+    calls: tuple[DomainCall, ...] = ()  # beside the body; only as written
 
 
 def owner(rule: Rule) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from foreset.ir.aggregates import Aggregation
 from foreset.ir.program import View
+from foreset.ir.rules import atoms
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,7 @@ class Stratum:
     number: int  # 1-based, in an order in which every stratum comes after those that it reads
     level: int  # 1 + the greatest level among the strata that it reads: equal levels can run side by side
     views: tuple[View, ...]  # in normal form
-    recursive: bool
+    recursive: bool  # by the rules as written: supports do not count
     monotone: bool  # no negation in its rules: insertions never delete
     cyclic: bool  # a row may help to derive itself; False where rules show that it cannot
     reads: tuple[str, ...]  # the relations of lower strata and the sources that its rules read
@@ -29,9 +30,25 @@ class Stratum:
         return self.views[0].aggregation
 
     @property
+    def called(self) -> str:
+        """The function whose answers its only view holds, as `domain:function`."""
+        return self.views[0].called
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of its views, in the order of the file."""
         return tuple(view.name for view in self.views)
+
+    @property
+    def supported(self) -> bool:
+        """Whether derivations are kept, each as a row of a view of its own."""
+        return any(view.supports for view in self.views)
+
+    @property
+    def loops(self) -> bool:
+        """Whether its views read each other: recursion, or supports that stand between a view and its rules."""
+        own = frozenset(self.names)
+        return any(atom.relation in own for view in self.views for rule in view.rules for atom, _ in atoms(rule))
 
     @property
     def title(self) -> str:

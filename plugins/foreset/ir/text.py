@@ -13,7 +13,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import assert_never
 
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, SetOf, Test
+from foreset.ir.rules import Atom, Comparison, DomainCall, Let, Literal, Negation, Rule, SetOf, Test
 from foreset.ir.terms import Call, Const, Term, Value, Var
 from foreset.ir.versions import Version
 
@@ -33,10 +33,20 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\
 def print_rule(rule: Rule, notation: Notation | str = Notation.PLAIN) -> str:
     """`head :- body`; a rule without a body is a fact."""
     head = print_atom(rule.head, notation)
-    if not rule.body and not rule.sets:
+    if not (rule.body or rule.sets or rule.calls):
         return head
     body = [print_literal(literal, notation) for literal in rule.body]
-    return f"{head} :- {', '.join((*body, *(print_set(one) for one in rule.sets)))}"
+    return f"{head} :- {', '.join((*body, *map(print_domain_call, rule.calls), *map(print_set, rule.sets)))}"
+
+
+def print_domain_call(call: DomainCall) -> str:
+    """`in(X, domain:function(args))`."""
+    outputs = [print_term(output) for output in call.outputs]
+    if call.places is not None:
+        outputs = [f"{place}={output}" for place, output in zip(call.places, outputs, strict=True)]
+    pattern = f"({', '.join(outputs)}), " if len(outputs) > 1 else "".join(f"{output}, " for output in outputs)
+    asked = f"in({pattern}{call.called}({', '.join(map(print_term, call.args))}))"
+    return f"not {asked}" if call.negated else asked
 
 
 def print_set(one: SetOf) -> str:

@@ -82,6 +82,8 @@ def choose(stratum: Stratum, situation: Situation, mode: Mode = Mode.AUTO) -> Ch
     """Choose for one stratum. What a view declares binds more than the mode of the refresh."""
     declared = _declared(stratum)
     strict = mode is Mode.STRICT or declared == "strict"
+    if stratum.called:
+        return Choice("ask", f"{stratum.called} is asked in each refresh: its answers may have changed")
     if situation.rebuild:
         first = situation.rebuild.startswith("first")
         return Choice("recompute", situation.rebuild, refused=strict and not first)

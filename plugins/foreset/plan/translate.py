@@ -5,6 +5,7 @@ from __future__ import annotations
 from foreset.ir.rules import Atom
 from foreset.ir.steps import Procedure
 from foreset.ir.strata import Stratum
+from foreset.ir.supports import footing
 from foreset.ir.terms import Var, variables
 from foreset.maintain.aggregate import aggregate, regroup
 from foreset.maintain.counting import counting
@@ -14,8 +15,17 @@ from foreset.maintain.dredf import dredf
 from foreset.maintain.insert import insert
 from foreset.maintain.recompute import recompute
 from foreset.maintain.shield import shield_of
+from foreset.maintain.stdel import stdel
 
-MAINTAINING = ("insert", "counting", "dred", "dredf", "dredc")
+_TRANSLATIONS = {
+    "insert": insert,
+    "counting": counting,
+    "dred": dred,
+    "dredf": dredf,
+    "dredc": dredc,
+    "stdel": stdel,
+}
+MAINTAINING = tuple(_TRANSLATIONS)
 COUNTED = ("counting", "dredc")  # strategies that need stored counters, and keep them
 
 
@@ -24,16 +34,8 @@ def translate(stratum: Stratum, strategy: str, *, counted: bool = False) -> Proc
     match strategy:
         case "skip":
             return Procedure("skip", stratum.names, ())
-        case "insert":
-            return insert(stratum)
-        case "counting":
-            return counting(stratum)
-        case "dred":
-            return dred(stratum)
-        case "dredf":
-            return dredf(stratum)
-        case "dredc":
-            return dredc(stratum)
+        case _ if strategy in _TRANSLATIONS:
+            return _TRANSLATIONS[strategy](stratum)
         case "recompute":
             return regroup(stratum) if stratum.aggregation else recompute(stratum, counted=counted)
         case "aggregate":
@@ -44,16 +46,29 @@ def translate(stratum: Stratum, strategy: str, *, counted: bool = False) -> Proc
 
 def refusal(stratum: Stratum, strategy: str) -> str:
     """Why `stratum` does not admit `strategy`, whatever the change; empty when it does."""
+    if stratum.called or strategy == "ask":
+        return "" if stratum.called and strategy == "ask" else "its rows are what a domain answers"
     if stratum.aggregation and strategy not in ("aggregate", "recompute"):
         return "its rows are groups, into which only `aggregate` folds a change"
     if strategy == "aggregate" and not stratum.aggregation:
         return "it holds no groups"
     if strategy == "counting" and stratum.recursive:
         return "a recursive stratum can count unfounded derivations: a row may help to derive itself"
+    if strategy in ("counting", "dredf") and stratum.supported:
+        return "its derivations are kept one by one: `stdel` follows them"
     if strategy == "dredf" and shield_of(stratum) is None:
         return "it is for one recursive view with a column that lower atoms bind wherever the recursion moves"
     if strategy == "stdel":
-        return "supports are not kept yet: StDel comes with mediated views"
+        return _unsupported(stratum)
+    return ""
+
+
+def _unsupported(stratum: Stratum) -> str:
+    """Why deletions cannot follow supports."""
+    if footing(stratum) is None:
+        return "its derivations are not kept: they are where the view declares `strategy: stdel` from the start"
+    if stratum.cyclic and shield_of(stratum) is None:
+        return "a row may help to derive itself, and no column shows where"
     return ""
 
 
@@ -63,7 +78,7 @@ def single_derivation(stratum: Stratum) -> bool:
     So it is with one rule, not recursive, whose head shows every variable that its atoms bind,
     or, of a view of groups, those of the group.
     """
-    if stratum.recursive or stratum.aggregation or len(stratum.views[0].rules) != 1:
+    if stratum.loops or stratum.aggregation or stratum.called or len(stratum.views[0].rules) != 1:
         return False
     (rule,) = stratum.views[0].rules
     shown = {arg.name for arg in rule.head.args if isinstance(arg, Var)}
@@ -77,8 +92,8 @@ def single_derivation(stratum: Stratum) -> bool:
 def keeps_counters(stratum: Stratum) -> bool:
     """Whether refreshes store counters for the stratum: where counting is the strategy of choice, or asked for."""
     declared = stratum.views[0].strategy
-    if stratum.aggregation:
-        return False  # the first accumulator counts
+    if stratum.aggregation or stratum.called:
+        return False  # the first accumulator counts, and answers have no derivations
     if declared in COUNTED:
         return not (declared == "counting" and single_derivation(stratum))
     return declared in ("auto", "incremental", "strict") and not stratum.recursive and not single_derivation(stratum)

@@ -29,6 +29,9 @@ def evaluate(
     """Return the contents of every relation, sources included."""
     database = dict(sources)
     for stratum in strata:
+        if stratum.called:
+            database[stratum.names[0]] = answered(stratum, database)
+            continue
         if stratum.aggregation is not None:
             database |= _groups(stratum.views[0], database, schemas)
             continue
@@ -41,6 +44,15 @@ def evaluate(
         else:
             raise EvaluationError(f"{stratum.title} has not ended after {max_rounds} rounds")
     return database
+
+
+def answered(stratum: Stratum, database: Database) -> frozenset[Row]:
+    """What a domain answers to what it is asked; all its answers stand in `database` as `domain:function`."""
+    known = database.get(stratum.called, frozenset())
+    if not stratum.reads:
+        return known
+    asked = {row for row in database[stratum.reads[0]] if None not in row}
+    return frozenset(row for row in known if row[: len(next(iter(asked), ()))] in asked)
 
 
 def _groups(view: View, database: Database, schemas: Mapping[str, tuple[Type, ...]]) -> dict[str, frozenset[Row]]:

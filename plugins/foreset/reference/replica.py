@@ -14,6 +14,7 @@ from foreset.ir.versions import Version
 from foreset.plan.choose import Choice, Mode, Situation, Size, choose
 from foreset.plan.translate import COUNTED, translate
 from foreset.reference.interpret import Work, run
+from foreset.reference.naive import answered
 from foreset.reference.rows import Memory
 
 Rows = frozenset[Row]
@@ -62,7 +63,14 @@ class Replica:
         pick = chooser or (lambda stratum, situation: choose(stratum, situation, Mode.AUTO))
         deltas: dict[str, Delta] = {source.name: changes.get(source.name, Delta()) for source in self.program.sources}
         done: dict[int, Step] = {}
+        for called in {view.called for view in self.program.views if view.called}:
+            delta = changes.get(called, Delta())
+            self.contents[called] = (self.contents.get(called, frozenset()) - delta.minus) | delta.plus
         for stratum in self.layering.strata:
+            if stratum.called:
+                deltas[stratum.names[0]] = self._asked(stratum, deltas)
+                done[stratum.number] = Step(choose(stratum, Situation({}), Mode.AUTO), Work())
+                continue
             choice = pick(stratum, self._situation(stratum, deltas))
             work = self._maintain(stratum, choice.strategy, deltas)
             done[stratum.number] = Step(choice, work)
@@ -70,6 +78,14 @@ class Replica:
             self.contents[name] = (self.contents.get(name, frozenset()) - delta.minus) | delta.plus
         self.loaded = True
         return {view.name: deltas[view.name] for view in self.program.views}, done
+
+    def _asked(self, stratum: Stratum, deltas: Mapping[str, Delta]) -> Delta:
+        """What a domain answers now against what it answered before."""
+        (name,) = stratum.names
+        asked = {read: (self.contents.get(read, frozenset()) - deltas[read].minus) | deltas[read].plus
+                 for read in stratum.reads}  # fmt: skip
+        old, new = self.contents.get(name, frozenset()), answered(stratum, {**self.contents, **asked})
+        return Delta(new - old, old - new)
 
     def _situation(self, stratum: Stratum, deltas: Mapping[str, Delta]) -> Situation:
         sizes = {

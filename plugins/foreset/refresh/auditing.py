@@ -28,12 +28,15 @@ def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
     staged = {}
     for view in program.views:
         pin = row.views.get(view.name)
-        if pin is not None:
+        if pin is not None and not view.called:
             names = [column.name for column in view.columns]
             rows = arrow.read(layout.resolve(pin.path), pin.version, names)
             staged[view.name] = Staged(view.columns, rows, None, None)
 
     def opener(name: str) -> Dataset | pa.Table:
+        if name in row.views:  # what a domain answered
+            pin = row.views[name]
+            return arrow.read(layout.resolve(pin.path), pin.version, list(pin.columns))
         source = next(source for source in program.sources if source.name == name)
         found = open_without_spark(layout.root, source, row.sources[name].to_version)
         if found is None:

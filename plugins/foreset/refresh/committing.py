@@ -182,8 +182,20 @@ def _row(context: Context, views: dict[str, ViewPin], state: dict[str, StatePin]
         quality=dict(context.mark("quality") or {}),
         extra={"strata": [_record(context, n) for n in range(1, len(context.layering.strata) + 1)],
                "captures": {name: _captured(context, name) for name in run.sources},
+               **dict(zip(("domains", "warnings"), told_of_domains(context), strict=True)),
                "note": plan.note, "writing_seconds": watch.seconds, "run": run.run_id},
     )  # fmt: skip
+
+
+def told_of_domains(context: Context) -> tuple[Facts, tuple[str, ...]]:
+    """What was asked and answered, by `domain:function`, and what warns of it."""
+    asked: dict[str, Any] = {}
+    warnings: list[str] = []
+    for stratum in context.layering.strata:
+        facts = context.mark(f"stratum-{stratum.number}") or {}
+        asked |= facts.get("asked", {})
+        warnings += facts.get("warnings", ())
+    return asked, tuple(warnings)
 
 
 def _record(context: Context, number: int) -> Facts:

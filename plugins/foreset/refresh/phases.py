@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from foreset.errors import EnvironmentFault, Fenced
 from foreset.ir.program import is_hidden
 from foreset.plan.frozen import Request
+from foreset.refresh.asking import nothing_new
 from foreset.refresh.capturing import capture_all, nothing_moved
 from foreset.refresh.checking import verify
 from foreset.refresh.committing import commit
@@ -114,7 +115,7 @@ def _capture(context: Context, _: Job) -> Facts:
     for stratum in context.layering.strata:
         if whole.intersection(stratum.reads) or any(name in context.plan.rebuild for name in stratum.names):
             built.append(stratum.number)
-        elif calm.issuperset(stratum.reads):
+        elif calm.issuperset(stratum.reads) and not stratum.called:
             maintain(context, stratum.number)  # decides to skip, from marks alone
             calm.update(stratum.names)
             idle.append(stratum.number)
@@ -129,6 +130,14 @@ def _maintain(context: Context, job: Job) -> Facts:
     views = {name: {"inserted": sides["plus"]["rows"], "deleted": sides["minus"]["rows"]}
              for name, sides in facts["views"].items()}  # fmt: skip
     return {**told, "views": views, "idle": facts["strategy"] == "skip"}
+
+
+def _verify(context: Context, _: Job) -> Facts:
+    """Check the rows. Where domains had no news and no source moved, the refresh ends here."""
+    if nothing_new(context):
+        epochs.close_run(context.run, "unchanged")
+        return {"status": "unchanged", "seq": context.run.prev_seq}
+    return verify(context)
 
 
 def _quality(context: Context, job: Job) -> Facts:
@@ -173,7 +182,7 @@ PHASES: Mapping[str, Callable[[Context, Job], Facts]] = {
     "capture": _capture,
     "delete": _maintain,
     "insert": _maintain,
-    "verify": lambda context, _: verify(context),
+    "verify": _verify,
     "quality": _quality,
     "commit": _commit,
     "publish": _publish,
@@ -221,6 +230,8 @@ def _ended(context: Context, job: Job) -> Facts | None:
     if job.request.dry_run and job.phase in ("commit", "publish"):
         return {"status": "dry-run", "seq": context.run.prev_seq}
     captured = all(context.mark(f"capture-{source.name}") for source in context.program.sources)
+    if job.phase in ("quality", "commit") and captured and nothing_new(context):
+        return {"status": "unchanged", "seq": context.run.prev_seq}
     if job.phase not in ("capture", "publish") and captured and nothing_moved(context):
         return {"status": "unchanged", "seq": context.run.prev_seq}
     return None

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from foreset.ir.program import Program, auxiliaries, is_hidden
 from foreset.plan.frozen import Request
+from foreset.refresh.asking import nothing_new
 from foreset.refresh.capturing import capture_all, nothing_moved
 from foreset.refresh.checking import verify
-from foreset.refresh.committing import commit
+from foreset.refresh.committing import commit, told_of_domains
 from foreset.refresh.context import Context, Listener, Stopwatch
 from foreset.refresh.failing import at_phase, failures_told
 from foreset.refresh.faults import plain_words
@@ -61,6 +62,8 @@ class RefreshResult:
     refresh_id: str = ""
     sources: Mapping[str, Any] = field(default_factory=dict)
     quality: Mapping[str, Any] = field(default_factory=dict)  # as foreset.quality.outcome tells it
+    domains: Mapping[str, Any] = field(default_factory=dict)  # by `domain:function`: what was asked and answered
+    warnings: tuple[str, ...] = ()  # what was published all the same, and should be known
 
 
 def new_refresh_id() -> str:
@@ -99,6 +102,9 @@ def _through(context: Context, watch: Stopwatch, *, dry_run: bool) -> RefreshRes
         close_run(context.run, "unchanged")
         return _result(context, context.run.prev_seq, "unchanged", watch)
     run_strata(context.layering, lambda number: _maintain(context, number), width(), lambda: interrupt(context.spark))
+    if nothing_new(context):
+        close_run(context.run, "unchanged")
+        return _result(context, context.run.prev_seq, "unchanged", watch)
     verify(context)
     quality(context)
     if dry_run:
@@ -132,8 +138,9 @@ def _result(context: Context, seq: int, status: str, watch: Stopwatch) -> Refres
     verification = dict(context.mark("verify") or {})
     checked = dict(context.mark("quality") or {})
     return RefreshResult(
-        context.layout.group, seq, status, watch.seconds, verification, order, context.run.refresh_id, sources, checked
-    )
+        context.layout.group, seq, status, watch.seconds, verification, order, context.run.refresh_id, sources, checked,
+        *told_of_domains(context),
+    )  # fmt: skip
 
 
 def _with_auxiliaries(program: Program, name: str, views: Mapping[str, ViewResult]) -> ViewResult:
@@ -162,4 +169,5 @@ def result_of(row: ManifestRow, status: str, seconds: float) -> RefreshResult:
     }  # fmt: skip
     group = next(iter(row.views.values())).path.split("/")[0]
     told = row.verification, views, row.refresh_id
-    return RefreshResult(group, row.seq, status, seconds, *told, quality=row.quality)
+    domains = row.extra.get("domains", {}), tuple(row.extra.get("warnings", ()))
+    return RefreshResult(group, row.seq, status, seconds, *told, {}, row.quality, *domains)

@@ -16,6 +16,7 @@ STRATEGIES = {
     "dredf": "took away what had lost its last ground, circles apart, and added what is new",
     "dredc": "as dred, with counts that spare the search for other grounds",
     "stdel": "took away the rows whose recorded derivations were gone, added what is new",
+    "ask": "asked the domain for every argument that rules want, and compared with what it said before",
     "recompute": "computed anew from end to end, and compared with what was there",
     "rollback": "an earlier state was brought back",
 }

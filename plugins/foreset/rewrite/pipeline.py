@@ -10,13 +10,15 @@ from dataclasses import dataclass, replace
 
 from foreset.analyse import aggregates, lint, names, safety, stratified, types, unit_tests
 from foreset.analyse.strata import layering
-from foreset.diagnostics import Report
+from foreset.diagnostics import Diagnostic, Report
 from foreset.ir.program import Program, View
 from foreset.ir.rules import Rule
 from foreset.ir.strata import Layering
+from foreset.rewrite.ask_domains import Asking, plain_words
 from foreset.rewrite.denials import prepare_denials
-from foreset.rewrite.normalise_rules import normalise_rule
+from foreset.rewrite.normalise_rules import Schemas, normalise_rule
 from foreset.rewrite.split_aggregates import Splitter
+from foreset.rewrite.split_supports import split_supports
 from foreset.rewrite.type_rules import type_rule
 
 
@@ -36,51 +38,85 @@ def prepare(program: Program) -> Prepared:
     report.extend(lint.of_program(program))
     report.extend(stratified.check(program.views))  # on names alone: it needs no sound rules
     report.extend(fault for test in program.tests for fault in unit_tests.check(test))
-    schemas = program.columns_of()
+    asking = Asking({domain.name: domain for domain in program.domains})
+    schemas = {**program.columns_of(), **asking.schemas}
     definitions, wrong = aggregates.prepared(program.aggregates)
     report.extend(wrong)
     splitter = Splitter(schemas, definitions)
-    views = tuple(prepare_denials(_prepare_view(view, splitter, report), schemas, report) for view in program.views)
-    views = (*splitter.made.values(), *views)
-    layers = _layers(views, report)
+    views = tuple(
+        prepare_denials(_prepare_view(view, splitter, asking, report), schemas, report) for view in program.views
+    )
+    views = (*splitter.made.values(), *asking.views(), *views)
+    layers = _layers(views, {**schemas, **splitter.schemas_with_hidden}, report)
+    report = _in_plain_words(report)
     if layers is None or not report.ok:
         return Prepared(None, None, report)
-    return Prepared(replace(program, views=views), layers, report)
+    supported = split_supports(views, layers)
+    return Prepared(replace(program, views=supported), layering(supported) if supported != views else layers, report)
 
 
-def _layers(views: tuple[View, ...], report: Report) -> Layering | None:
+def _in_plain_words(report: Report) -> Report:
+    found = Report()
+    found.extend(map(plain_words, report))
+    return found
+
+
+def _layers(views: tuple[View, ...], columns: Schemas, report: Report) -> Layering | None:
     """The strata of a program without errors so far."""
     if not report.ok:
         return None
     report.extend(lint.of_views(views))  # all rules are there: what is empty now stays empty
     layers = layering(views)
-    report.extend(stratified.check_layering(layers))
+    report.extend(stratified.check_layering(layers, {**columns, **{view.name: view.columns for view in views}}))
+    report.extend(stratified.check_calls(layers))
     return layers
 
 
-def _prepare_view(view: View, splitter: Splitter, report: Report) -> View:
+def _prepare_view(view: View, splitter: Splitter, asking: Asking, report: Report) -> View:
     """The view with those of its rules whose names are sound."""
-    rules = (_prepare_rule(rule, view, splitter, report) for rule in view.rules)
+    rules = (_prepare_rule(rule, view, splitter, asking, report) for rule in view.rules)
     return replace(view, rules=tuple(rule for rule in rules if rule is not None))
 
 
-def _prepare_rule(written: Rule, view: View, splitter: Splitter, report: Report) -> Rule | None:
-    """The rule in normal form, as far as it is sound; None when its names, or its sets, are not."""
-    wrong = names.check_rule(written, splitter.schemas)
+def _prepare_rule(written: Rule, view: View, splitter: Splitter, asking: Asking, report: Report) -> Rule | None:
+    """The rule in normal form, as far as it is sound; None when its names, calls or sets are not."""
+    rule, wrong = asking.with_atoms(written)  # what follows sees relations only
     report.extend(wrong)
     if wrong:
         return None
-    rule, wrong = splitter.split(written, view.strategy)  # what follows sees ordinary rules only
-    report.extend(wrong)
+    typed, faults = _typed(rule, view.strategy, splitter)
+    report.extend(faults)
+    if typed is None or faults:
+        return typed
+    report.extend(lint.of_written(rule))
+    report.extend(lint.of_rule(typed))
+    report.extend(_asks(written, view.strategy, splitter, asking))
+    return typed
+
+
+def _typed(rule: Rule, strategy: str, splitter: Splitter) -> tuple[Rule | None, tuple[Diagnostic, ...]]:
+    """A rule without calls in normal form, with its faults; None where names or sets are not sound."""
+    wrong = names.check_rule(rule, splitter.schemas)
     if wrong:
-        return None
+        return None, wrong
+    rule, wrong = splitter.split(rule, strategy)  # what follows sees ordinary rules only
+    if wrong:
+        return None, wrong
     schemas = splitter.schemas_with_hidden
     normal = normalise_rule(rule, schemas)  # what follows relies on positions and on the order of `Let`s
     inferred = types.infer(normal.rule, schemas, normal.pulled)
     typed = type_rule(normal.rule, inferred.types, schemas)
-    faults = (*inferred.faults, *types.check(typed, schemas, normal.pulled), *safety.check(typed, normal.pulled))
-    report.extend(faults)
-    if not faults:
-        report.extend(lint.of_written(written))
-        report.extend(lint.of_rule(typed))
-    return typed
+    return typed, (*inferred.faults, *types.check(typed, schemas, normal.pulled), *safety.check(typed, normal.pulled))
+
+
+def _asks(written: Rule, strategy: str, splitter: Splitter, asking: Asking) -> tuple[Diagnostic, ...]:
+    """Take in what the calls of a sound rule ask; the faults are of arguments only."""
+    found: list[Diagnostic] = []
+    for call in written.calls:
+        asking.add(call.called, None, call.called_span)
+    for called, rule in asking.asks(written):
+        typed, faults = _typed(rule, strategy, splitter)
+        found += faults
+        if typed is not None and not faults:
+            asking.add(called, typed, rule.span)
+    return tuple(found)

@@ -284,3 +284,15 @@ def row_is_not_list(span: Span, relation: str, found: str) -> Diagnostic:
 def cell_misfit(text: str, span: Span, column: str, kind: str, hint: str) -> Diagnostic:
     """A value that the column cannot hold."""
     return Diagnostic("FS035", f"column `{column}` is {kind}: it cannot hold {shown(text)}", span, hint)
+
+
+# ---------------------------------------------------------------- domains
+def function_of_nothing(name: str, span: Span) -> Diagnostic:
+    """There would be nothing to ask and nothing to say."""
+    hint = "give it `args:`, `results:`, or both, as {name: type}"
+    return Diagnostic("FS906", f"function `{name}` has neither arguments nor results", span, hint)
+
+
+def argument_and_result(name: str, span: Span) -> Diagnostic:
+    """As a relation it has each column once."""
+    return Diagnostic("FS906", f"`{name}` is an argument and a result", span, "give the result another name")

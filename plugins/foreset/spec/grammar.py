@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from foreset.diagnostics import Diagnostic, Report, Span
-from foreset.ir.rules import Atom, Comparison, Literal, Negation, Rule, SetOf, Test
+from foreset.ir.rules import Atom, Comparison, DomainCall, Literal, Negation, Rule, SetOf, Test
 from foreset.ir.terms import Call, Const, Term, Var, variables
 from foreset.ir.types import BOOLEAN, STRING
 from foreset.spec import rule_faults as faults
+from foreset.spec.call_parts import CallParts
 from foreset.spec.constants import TIMES, moment, negated, number, text_value
 from foreset.spec.lalr import Automaton, StopError, Token, compile_grammar
 from foreset.spec.set_parts import SetParts, set_name
@@ -83,6 +84,7 @@ def _deep(rule: Rule, text: str) -> list[Diagnostic]:
         return []
     body = (*rule.body, *(inner for one in rule.sets for inner in one.body))
     level = [term for literal in (rule.head, *body) for term in _terms(literal)]
+    level += [term for call in rule.calls for term in (*call.args, *call.outputs)]
     level += [term for one in rule.sets for term in one.elements]
     for _ in range(MAX_NESTING):
         level = [arg for term in level if isinstance(term, Call) for arg in term.args]
@@ -102,15 +104,16 @@ def _terms(literal: Literal) -> Sequence[Term]:
             return ()
 
 
-class _Build(SetParts):
+class _Build(SetParts, CallParts):
     """One method for each alternative of rules.lark; children come from left to right."""
 
     # ------------------------------------------------------------ rules
     def rule(self, parts: list[Any]) -> Rule:
         head, _, body = parts
         head = self._head(head)
-        plain = tuple(one for one in body if not isinstance(one, SetOf))
-        return Rule(head, plain, span=through(at(head), at(body[-1])), sets=self._sets(body))
+        plain = tuple(one for one in body if not isinstance(one, SetOf | DomainCall))
+        calls = tuple(one for one in body if isinstance(one, DomainCall))
+        return Rule(head, plain, span=through(at(head), at(body[-1])), sets=self._sets(body), calls=calls)
 
     def fact(self, parts: list[Any]) -> Rule:
         literal = parts[0]
@@ -126,11 +129,11 @@ class _Build(SetParts):
         fault(faults.empty_body(place(parts[1])))
         return Rule(self._head(parts[0]), (), span=at(parts[0]))
 
-    def _sets(self, body: list[Literal | SetOf]) -> tuple[SetOf, ...]:
+    def _sets(self, body: list[Literal | SetOf | DomainCall]) -> tuple[SetOf, ...]:
         """What the rule gathers: the sets among its literals, then those inside of terms."""
         return (*(one for one in body if isinstance(one, SetOf)), *WORK.get().gathered.values())
 
-    def _head(self, literal: Literal) -> Atom:
+    def _head(self, literal: Literal | DomainCall) -> Atom:
         if isinstance(literal, Atom):
             return literal
         backwards = isinstance(literal, Comparison) and literal.op == "<" and isinstance(literal.right, Call)
@@ -151,14 +154,16 @@ class _Build(SetParts):
         called: Called = parts[0]
         return Atom(called.name, called.args, called.columns, span=called.span)
 
-    def negation(self, parts: list[Any]) -> Negation:
+    def negation(self, parts: list[Any]) -> Negation | DomainCall:
         sign, literal = parts
+        if isinstance(literal, DomainCall) and not literal.negated:
+            return replace(literal, negated=True, span=through(place(sign), at(literal)))
         if isinstance(literal, Atom):
             return Negation(literal, span=through(place(sign), at(literal)))
         hint = "turn the comparison round: `!=` for `=`, `>=` for `<`"
         if isinstance(literal, SetOf):
             hint = "give the aggregate a view of its own, and negate that"
-        if isinstance(literal, Negation):
+        if isinstance(literal, Negation | DomainCall):
             hint = "remove both: twice `not` is nothing"
         fault(faults.negated_comparison(place(sign), hint))
         return Negation(Atom("", ()), span=place(sign))

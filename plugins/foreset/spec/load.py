@@ -14,12 +14,12 @@ from foreset.diagnostics import Diagnostic, Report, Span
 from foreset.ir.aggregates import BUILTINS
 from foreset.ir.expectations import Expectation
 from foreset.ir.functions import FUNCTIONS
-from foreset.ir.program import DEFAULT_MAX_ROUNDS, Column, Program, Source, View
+from foreset.ir.program import DEFAULT_MAX_ROUNDS, Program, Source, View
 from foreset.ir.rules import Atom, Literal, Negation, Rule, Test
 from foreset.ir.terms import Call
-from foreset.ir.types import parse_type
 from foreset.spec import faults, rule_faults
 from foreset.spec.aggregates import called, read_aggregates
+from foreset.spec.domains import columns, read_domains
 from foreset.spec.expectations import Reading, read_expectation
 from foreset.spec.gathering import Scope, with_aggregates
 from foreset.spec.grammar import parse_rule
@@ -145,6 +145,7 @@ def _program(node: Node, file: str, report: Report) -> Program | None:
     sources = tuple(_source(name, source, report) for name, source in fields.fields("sources").records())
     names = fields.fields("views").keys
     _check_relations(fields, report)
+    domains = read_domains(fields.fields("domains"), report)
     aggregates = read_aggregates(fields.fields("aggregates"), report)
     scope = Scope(frozenset((*fields.fields("sources").keys, *names)), frozenset((*BUILTINS, *aggregates)))
     views = tuple(_view(name, view, scope, tuple(names), report) for name, view in fields.fields("views").records())
@@ -160,6 +161,7 @@ def _program(node: Node, file: str, report: Report) -> Program | None:
         tags=tuple(tag.value for tag in fields.list("tags") if isinstance(tag, Scalar)),
         max_rounds=int(rounds.value) if isinstance(rounds, Scalar) else DEFAULT_MAX_ROUNDS,
         aggregates=(*aggregates.values(), *registered(called(views, aggregates) - scope.aggregates)),
+        domains=domains,
         file=file,
         span=fields.span_of("group"),
     )
@@ -182,15 +184,13 @@ def _source(name: Scalar, fields: Fields, report: Report) -> Source:
     both = "table" in fields.keys and "view" in fields.keys
     if both or not ("table" in fields.keys or "view" in fields.keys):
         report.add(faults.table_or_view(name.span, name.value, both=both))
-    return Source(name.value, _columns(fields), table or None, view or None, fields.text("description"), span=name.span)
-
-
-def _columns(fields: Fields) -> tuple[Column, ...]:
-    columns = fields.fields("columns")
-    return tuple(
-        Column(name, kind, columns.keys[name].span)
-        for name, written in columns.values.items()
-        if isinstance(written, Scalar) and (kind := parse_type(written.value)) is not None
+    return Source(
+        name.value,
+        columns(fields.fields("columns")),
+        table or None,
+        view or None,
+        fields.text("description"),
+        span=name.span,
     )
 
 
@@ -199,9 +199,10 @@ def _view(name: Scalar, fields: Fields, scope: Scope, views: tuple[str, ...], re
     export = fields.values.get("export")
     return View(
         name.value,
-        _columns(fields),
+        columns(fields.fields("columns")),
         tuple(replace(rule, name=f"{name.value}#{number}") for number, rule in enumerate(rules, 1)),
         strategy=fields.text("strategy", "auto"),
+        evaluate=fields.text("evaluate"),
         export=isinstance(export, Scalar) and export.value == "true",
         description=fields.text("description"),
         expectations=_expectations(name.value, fields, scope.relations, report),
@@ -212,9 +213,11 @@ def _view(name: Scalar, fields: Fields, scope: Scope, views: tuple[str, ...], re
 
 def _expectations(view: str, fields: Fields, relations: Collection[str], report: Report) -> tuple[Expectation, ...]:
     def in_context(rule: Rule) -> Rule:
+        for call in rule.calls:
+            report.add(rule_faults.call_in_deny(call.called, call.called_span or Span("", 1, 1)))
         return replace(rule, body=tuple(_as_test(literal, relations, report) for literal in rule.body))
 
-    reading = Reading(view, {column.name: column for column in _columns(fields)}, report, in_context)
+    reading = Reading(view, {column.name: column for column in columns(fields.fields("columns"))}, report, in_context)
     return tuple(found for item in fields.list("expectations") for found in read_expectation(item, reading))
 
 

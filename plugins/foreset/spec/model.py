@@ -10,12 +10,13 @@ import re
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from foreset.diagnostics import Diagnostic
+from foreset.ir.domains import DEFAULT_MAX_ROWS, DEFAULT_SECONDS
 from foreset.ir.program import DEFAULT_MAX_ROUNDS, STRATEGIES
 from foreset.ir.types import TYPE_NAMES, parse_type
 from foreset.spec import faults
 from foreset.spec.expectation_schema import expectation_schema
 from foreset.spec.schedule import schedule_fault
-from foreset.spec.shapes import Anything, Flag, Key, ListOf, MapOf, Record, Text, Whole, check_name, kind_of
+from foreset.spec.shapes import NAME, Anything, Flag, Key, ListOf, MapOf, Record, Text, Whole, check_name, kind_of
 from foreset.spec.yaml_nodes import Items, Node, Scalar
 
 _URI = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -65,6 +66,10 @@ def _check_table(node: Scalar, where: str) -> Diagnostic | None:
     if ".." in re.split(r"[/\\]", text):
         return faults.bad_table(text, node.span, "`..` leaves the warehouse", "write the path without `..`, or a URI")
     return None
+
+
+def _check_provider(node: Scalar, _where: str) -> Diagnostic | None:
+    return None if NAME.fullmatch(node.value) else faults.bad_name(node.value, node.span, "provider or connection")
 
 
 def _check_view(node: Scalar, _where: str) -> Diagnostic | None:
@@ -137,6 +142,35 @@ SOURCE = Record(
     ),
     one_of=("table", "view"),
 )  # fmt: skip
+_OPTIONS = MapOf(Text(), "option")
+FUNCTION = Record(
+    "function",
+    (
+        Key("args", MapOf(COLUMNS.value, "column"), "what it is asked with, by name and type, in order"),
+        Key("results", MapOf(COLUMNS.value, "column"),
+            "the columns of an answer, by name and type; without them the call is a test"),
+        Key("options", _OPTIONS, "what the provider needs to know of it"),
+        Key("on_error", Text(choices=("stop", "keep")),
+            "when the domain fails: stop the refresh, or keep its last answer with a warning", default="stop"),
+        Key("max_age", Whole(0, 31_622_400), "seconds for which the answer of an earlier refresh will do", default=0),
+        Key("seconds", Whole(1, 86_400), "how long one batch of calls may take", default=int(DEFAULT_SECONDS)),
+        Key("max_rows", Whole(1, 1_000_000_000), "how many rows one answer may have", default=DEFAULT_MAX_ROWS),
+    ),
+    any_of=("args", "results"),
+)  # fmt: skip
+DOMAIN = Record(
+    "domain",
+    (
+        Key("provider", Text(pattern=f"^{NAME.pattern}$", check=_check_provider, examples=("files", "http")),
+            "who answers: files, sqlite, spark, http, or what the deployment registers", "provider: files"),
+        Key("connection", Text(pattern=f"^{NAME.pattern}$", check=_check_provider),
+            "the name of an Airflow connection: a spec holds no address and no secret"),
+        Key("options", _OPTIONS, "what the provider needs to know: as `path`, `format`, `table`"),
+        Key("functions", MapOf(FUNCTION, "function", "declare at least one function"),
+            "what it can be asked", "functions: {name: {args: ..., results: ...}}"),
+        Key("description", Text(nullable=True), "what it knows"),
+    ),
+)  # fmt: skip
 VIEW = Record(
     "view",
     (
@@ -144,6 +178,8 @@ VIEW = Record(
         Key("rules", _RULES, "what is in the view: a list of rules, or a `|` block in which each rule ends with a dot",
             "rules: [...]"),
         Key("strategy", Text(choices=STRATEGIES), "how the view is kept up to date", default="auto"),
+        Key("evaluate", Text(choices=("at_refresh", "on_read")),
+            "when domains are asked: at each refresh, or when the view is read", default="at_refresh"),
         Key("export", Flag(), "also write a plain Delta table for tools that cannot read a refresh", default=False),
         Key("description", Text(nullable=True), "what a row of it means"),
         Key("expectations", ListOf(Anything(tuple(expectation_schema().items())), "an expectation"),
@@ -193,6 +229,7 @@ SPEC = Record(
         Key("max_rounds", Whole(1, MOST_ROUNDS), "after how many rounds recursion is stopped",
             default=DEFAULT_MAX_ROUNDS),
         Key("sources", MapOf(SOURCE, "source"), "the relations that the rules read"),
+        Key("domains", MapOf(DOMAIN, "domain"), "outside sources that rules may ask: `in(X, domain:function(args))`"),
         Key("views", MapOf(VIEW, "view", "write at least one view"), "the relations that Foreset keeps",
             "views: {name: {columns: ..., rules: ...}}"),
         Key("aggregates", MapOf(Anything((("type", ("string", "object")),)), "aggregate"),

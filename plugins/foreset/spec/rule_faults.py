@@ -207,6 +207,18 @@ def unclosed_brace(span: Span) -> Diagnostic:
     return Diagnostic("FS227", "this `{` is never closed", span, "add a `}`")
 
 
+def call_in_set(called: str, span: Span) -> Diagnostic:
+    """What is gathered stands in relations."""
+    hint = f"give it a view of its own, `asked(X, Y) :- ..., in(Y, {called}(X))`, and gather from that"
+    return Diagnostic("FS907", f"`{called}` cannot be called inside of an aggregate", span, hint)
+
+
+def call_in_deny(called: str, span: Span) -> Diagnostic:
+    """Expectations look at what is staged, and ask nobody."""
+    hint = "give it a view of its own, and write its rows into `deny:`"
+    return Diagnostic("FS907", f"`{called}` cannot be called in `deny:`", span, hint)
+
+
 def nested_aggregate(span: Span) -> Diagnostic:
     """A set is taken from relations."""
     hint = "give the inner aggregate a view of its own, and read that"

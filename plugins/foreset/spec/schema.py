@@ -11,7 +11,7 @@ import sys
 from typing import Any, assert_never
 
 from foreset.spec.model import SPEC
-from foreset.spec.shapes import NAME, RESERVED, Anything, Flag, Key, ListOf, MapOf, Record, Shape, Text, Whole
+from foreset.spec.shapes import RESERVED, Anything, Flag, Key, ListOf, MapOf, Record, Shape, Text, Whole, names_of
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 Json = dict[str, Any]
@@ -40,8 +40,8 @@ def schema_of(shape: Shape) -> Json:
             return dict(words)
         case ListOf(item=item):
             return {"type": ["array", "null"], "items": schema_of(item)}
-        case MapOf(value=value, filled=filled):
-            names: Json = {"pattern": f"^{NAME.pattern}$", "not": {"enum": list(RESERVED)}}
+        case MapOf(value=value, noun=noun, filled=filled):
+            names: Json = {"pattern": f"^{names_of(noun).pattern}$", "not": {"enum": list(RESERVED)}}
             kind: Json = {"type": "object", "minProperties": 1} if filled else {"type": ["object", "null"]}
             return kind | {"propertyNames": names, "additionalProperties": schema_of(value)}
         case Record():

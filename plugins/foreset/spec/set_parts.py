@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from foreset.ir.rules import Aggregated, Literal, SetOf, literal_variables
+from foreset.ir.rules import Aggregated, DomainCall, Literal, SetOf, literal_variables
 from foreset.ir.terms import Term, Var
 from foreset.spec import rule_faults as faults
 from foreset.spec.lalr import Token
@@ -79,8 +79,12 @@ class SetParts:
         if inner is not None:
             fault(faults.nested_aggregate(at(inner)))
         for name, one in tuple(work.gathered.items()):
-            named = {v.name for literal in body if not isinstance(literal, SetOf) for v in literal_variables(literal)}
+            plain = (literal for literal in body if not isinstance(literal, SetOf | DomainCall))
+            named = {v.name for literal in plain for v in literal_variables(literal)}
             if name in named:
                 fault(faults.nested_aggregate(at(one)))
                 del work.gathered[name]
-        return tuple(one for one in body if not isinstance(one, SetOf))
+        for one in body:
+            if isinstance(one, DomainCall):
+                fault(faults.call_in_set(one.called, at(one)))
+        return tuple(one for one in body if not isinstance(one, SetOf | DomainCall))

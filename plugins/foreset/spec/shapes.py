@@ -19,7 +19,9 @@ from foreset.spec import faults
 from foreset.spec.yaml_nodes import Entries, Items, Node, Scalar
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
+ASKED = re.compile(f"{NAME.pattern}(:{NAME.pattern})?")  # a relation, or a function of a domain
 RESERVED = ("not", "setof", "true", "false", "null")
+OPENING = ("in",)  # words that begin a literal: relations cannot have these names
 Check = Callable[[Scalar, str], Diagnostic | None]  # a scalar and what it is called
 
 
@@ -146,11 +148,16 @@ def kind_of(node: Node) -> str:
             return "empty" if node.empty else f"`{faults.shown(node.value)}`"
 
 
+def names_of(noun: str) -> re.Pattern[str]:
+    """What names of that kind are made of: unit tests speak of `domain:function` too."""
+    return ASKED if noun == "relation" else NAME
+
+
 def check_name(node: Scalar, what: str) -> Diagnostic | None:
     """Names have one alphabet."""
-    if not NAME.fullmatch(node.value):
+    if not names_of(what).fullmatch(node.value):
         return faults.bad_name(node.value, node.span, what)
-    if node.value in RESERVED:
+    if node.value in RESERVED or (node.value in OPENING and what in ("source", "view")):
         return faults.reserved_name(node.value, node.span, what)
     return None
 

@@ -139,6 +139,8 @@ def _end(scene: _Scene) -> Diagnostic:
 
 # ---------------------------------------------------------------- a word that does not fit
 def _at_word(scene: _Scene, here: _Word) -> Diagnostic:  # noqa: PLR0911 - a list of slips, one return each
+    if scene.expected == {"_COLON"}:
+        return faults.unexpected(here.text, scene.at(here), "write the domain before it: `in(X, facedb:find(Name))`")
     if here.kind == "symbol":
         return _symbol(scene, here)
     if here.kind in ("comma", "close", "implies"):

@@ -28,7 +28,8 @@ class _Scope:
 def read_tests(items: tuple[Read, ...], program: Program, report: Report) -> tuple[UnitTest, ...]:
     """The unit tests, without the parts that have faults."""
     scope = _Scope(
-        {source.name: source.columns for source in program.sources},
+        {source.name: source.columns for source in program.sources}
+        | {f"{domain.name}:{one.name}": one.columns for domain in program.domains for one in domain.functions},
         {view.name: view.columns for view in program.views},
         report,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from foreset.diagnostics import Diagnostic, Span
-from foreset.ir.rules import Literal, SetOf
+from foreset.ir.rules import DomainCall, Literal, SetOf
 from foreset.ir.terms import Const, Term
 from foreset.ir.types import BOOLEAN
 from foreset.spec.lalr import Token
@@ -89,6 +89,6 @@ def constant(found: Const | Diagnostic) -> Const:
     return found if isinstance(found, Const) else fault(found)
 
 
-def at(node: Term | Literal | SetOf) -> Span:
+def at(node: Term | Literal | SetOf | DomainCall) -> Span:
     assert node.span is not None
     return node.span

@@ -55,7 +55,8 @@ def selected(program: Program, pattern: str) -> tuple[UnitTest, ...]:
 
 
 def _run(program: Program, layering: Layering, test: UnitTest) -> Outcome:
-    night = night_of(test, (source.name for source in program.sources))
+    asked = {view.called for view in program.views if view.called}
+    night = night_of(test, (*(source.name for source in program.sources), *sorted(asked)))
     stray = tuple(Difference(name, "to delete", missing=rows) for name, rows in night.stray.items())
     if stray:
         return Outcome(test, stray)

@@ -265,7 +265,7 @@ class Solver:
 
     def solve(self, goals: Mapping[Goal, set[Row]], extra: View | None = None) -> dict[Goal, _Table]:
         """The tables of these goals and of all that they need; `extra` is a view that no stratum has."""
-        views = {view.name: view for stratum in self.layering.strata for view in stratum.views if not view.aggregation}
+        views = {view.name: view for stratum in self.layering.strata for view in stratum.views if derived(view)}
         if extra is not None:
             views[extra.name] = extra
         first = _Pass(self.facts, self.schemas, views, {}, decide_negation=False)
@@ -274,7 +274,7 @@ class Solver:
         _explore(first)
         if not first.negated:
             return first.tables
-        parts = [stratum.views for stratum in self.layering.strata if not stratum.aggregation]
+        parts = [stratum.views for stratum in self.layering.strata if derived(stratum.views[0])]
         return _decided(first, [*parts, *([(extra,)] if extra else [])], self.facts, self.schemas)
 
     def _members(self, view: View, asked: Asked, keys: set[Row]) -> Iterable[Row]:
@@ -285,6 +285,11 @@ class Solver:
         extra = None if aggregation.stored else View(aggregation.members, (), view.rules)
         answers = self.solve({goal: keys}, extra)[goal].answers
         return [row for rows in answers.values() for row in rows]
+
+
+def derived(view: View) -> bool:
+    """False for groups, and for what domains answer: those are facts."""
+    return not (view.aggregation or view.called)
 
 
 def derivable(rows: Mapping[str, set[Row]], layering: Layering, facts: Facts, schemas: Schemas) -> dict[str, set[Row]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from foreset.analyse.faults.names import listed
+from foreset.analyse.supports import Blurred
 from foreset.diagnostics import Diagnostic, Span
 
 
@@ -40,8 +41,25 @@ def insert_is_not_monotone(span: Span, view: str, read: str) -> Diagnostic:
 def stdel_is_cyclic(span: Span, views: Sequence[str]) -> Diagnostic:
     """Supports of cyclic derivations have no end."""
     what = f"derivations of {listed(views)} can be cyclic"
-    hint = "use `dred`; or let a column grow at each step, as in `dist(Y, N + 1) :- dist(X, N), edge(X, Y)`"
+    hint = (
+        "use `dred`; let a column grow at each step, as in `dist(Y, N + 1) :- dist(X, N), edge(X, Y)`; "
+        "or, if the data have no circles, `stdel-acyclic`"
+    )
     return Diagnostic("FS504", f"`stdel` needs derivations that end: {what}", span, hint)
+
+
+def circles_are_unseen(span: Span, views: Sequence[str]) -> Diagnostic:
+    """Data that are said to have no circles are looked at all the same, where that can be done."""
+    message = f"`stdel-acyclic` cannot see whether the derivations of {listed(views)} go in a circle"
+    hint = "use `dred`; or recursion of one view along a relation below it, as in `v(X, Y) :- edge(X, Z), v(Z, Y)`"
+    return Diagnostic("FS508", message, span, hint)
+
+
+def supports_are_blurred(span: Span, strategy: str, found: Blurred) -> Diagnostic:
+    """A support could stand on either of two rows."""
+    what = f"`{found.variable.name}` reads a {found.column} as {found.wider}, in which two values can become one"
+    hint = "give the columns that it joins one type, or use `auto`"
+    return Diagnostic("FS509", f"`{strategy}` cannot tell derivations apart: {what}", span, hint)
 
 
 def mixed_strategies(span: Span, view: str, strategy: str, other: str, other_strategy: str) -> Diagnostic:

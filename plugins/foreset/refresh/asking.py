@@ -1,0 +1,125 @@
+"""Ask domains: what rules want to know is known by now, the answers are pinned, and their change is a differential.
+
+Arguments are those of the stratum before. Each is asked once in a refresh, also those that are not new: an
+answer may have changed although nothing here did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.dataset as arrow_dataset
+
+from foreset.domains.answers import digest
+from foreset.domains.asking import Calls, recorded
+from foreset.domains.provider import Access
+from foreset.ir.program import Column, View
+from foreset.ir.strata import Stratum
+from foreset.ir.terms import Row
+from foreset.ir.values import sort_key
+from foreset.refresh.capturing import capture_all
+from foreset.refresh.context import Context
+from foreset.refresh.inputs import pin_of, view_facts
+from foreset.refresh.staging import stage_arrow
+from foreset.store import arrow
+from foreset.verify.facts import to_rows
+
+if TYPE_CHECKING:
+    from foreset.ir.domains import Domain, DomainFunction
+
+Facts = Mapping[str, Any]
+
+
+def ask(context: Context, stratum: Stratum, folder: tuple[str, ...]) -> Facts:
+    """Ask the function of `stratum` all that rules want to know, and stage what came and went."""
+    (view,) = stratum.views
+    domain, function = context.program.function(view.called)
+    wanted = [row for name in stratum.reads for row in rows_now(context, name)] if function.args else [()]
+    calls = calls_of(context)
+    answers = calls.answers(domain, function, wanted)
+    new = {(*args, *row) for args, rows in answers.items() for row in rows}
+    old = set(rows_before(context, view))
+    sides = {"plus": new - old, "minus": old - new}
+    staged = {side: stage_rows(context, rows, view.columns, *folder, view.name, side) for side, rows in sides.items()}
+    for warning in calls.warnings:
+        context.listen({"event": "warning", "stratum": stratum.number, "message": warning})
+    return {"views": {view.name: staged}, "rows": len(new ^ old), "rounds": 0, "counted": [],
+            "rows_read": {view.name: len(new)}, "engine": "", "engine_reason": "", "warnings": list(calls.warnings),
+            "asked": {view.called: _told(context, domain, function, answers)}}  # fmt: skip
+
+
+def calls_of(context: Context) -> Calls:
+    """The calls of this refresh; what the last one was told serves where a declaration allows it."""
+    last = context.previous.extra.get("run") if context.previous else None
+    access = Access(context.layout.root, spark=lambda: context.spark)
+    return Calls(context.run.directory, context.layout.run(last) if last else None, access)
+
+
+def _told(context: Context, domain: Domain, function: DomainFunction, answers: Mapping[Row, Sequence[Row]]) -> Facts:
+    """How many arguments were asked, where the answers come from, and a digest of them all."""
+    found = recorded(context.run.directory, domain, function)
+    kinds = [found[args].status for args in answers if args in found]
+    all_rows = sorted(((*args, *row) for args, rows in answers.items() for row in rows), key=sort_key)
+    counts = {kind: kinds.count(kind) for kind in ("fresh", "cached", "kept")}
+    return {"arguments": len(answers), **counts, "rows": len(all_rows), "digest": digest(all_rows)}
+
+
+def nothing_new(context: Context) -> bool:
+    """True when sources, definitions and answers are all as they were: then there is nothing to publish."""
+    if context.previous is None or context.plan.rebuild:
+        return False
+    if set(context.previous.views) != {view.name for view in context.program.views}:
+        return False
+    if any(facts["moved"] or facts["taken_whole"] for facts in capture_all(context).values()):
+        return False
+    marks = (context.mark(f"stratum-{stratum.number}") for stratum in context.layering.strata)
+    return all(mark is not None and not mark["rows"] for mark in marks)
+
+
+# ---------------------------------------------------------------- rows of views, here
+def table_now(context: Context, name: str) -> pa.Table:
+    """The rows of a view as this refresh leaves them."""
+    view, facts = context.view(name), view_facts(context, name)
+    schema = schema_of(view.columns)
+    plus, minus = (_staged(facts[side], schema) for side in ("plus", "minus"))
+    old = table_before(context, view)
+    return pa.concat_tables([arrow.difference(old, minus), plus])
+
+
+def table_before(context: Context, view: View) -> pa.Table:
+    """The rows of a view that readers have now."""
+    pin, schema = pin_of(context, view.name), schema_of(view.columns)
+    if pin is None:
+        return schema.empty_table()
+    return arrow.read(context.layout.resolve(pin.path), pin.version, schema.names).cast(schema)
+
+
+def rows_now(context: Context, name: str) -> list[Row]:
+    """The same as values."""
+    return to_rows(table_now(context, name), context.view(name).columns)
+
+
+def rows_before(context: Context, view: View) -> list[Row]:
+    """The same as values."""
+    return to_rows(table_before(context, view), view.columns)
+
+
+def stage_rows(context: Context, rows: Iterable[Row], columns: tuple[Column, ...], *where: str) -> Facts:
+    """Stage rows that are values here."""
+    listed = sorted(rows, key=sort_key)
+    schema = schema_of(columns)
+    arrays = [pa.array([row[i] for row in listed], field.type) for i, field in enumerate(schema)]
+    return stage_arrow(context, pa.table(arrays, schema=schema), columns, *where)
+
+
+def schema_of(columns: tuple[Column, ...]) -> pa.Schema:
+    """The Arrow schema of declared columns."""
+    return arrow.schema_of({column.name: str(column.type) for column in columns})
+
+
+def _staged(side: Facts, schema: pa.Schema) -> pa.Table:
+    if not side["path"]:
+        return schema.empty_table()
+    return arrow_dataset.dataset(side["path"], format="parquet").to_table(schema.names).cast(schema)
