@@ -28,10 +28,10 @@ WAYS = {
     "": "not looked at",
 }
 KINDS = {
-    "changed": ("changed row", "rows that this refresh added or removed"),
-    "unchanged": ("unchanged row", "rows that it left as they were"),
-    "absent": ("absent row", "rows that could be there and are not: combinations of values that do occur"),
-    "all": ("row", "every row of the view"),
+    "changed": ("Changed rows", "rows that this refresh added or removed"),
+    "unchanged": ("Unchanged rows", "rows that it left as they were"),
+    "absent": ("Absent rows", "rows that could be there and are not: combinations of values that do occur"),
+    "all": ("Rows", "every row of the view"),
 }
 SCOPES = {"changes": "rows that came", "all": "all rows"}
 ENGINES = {"spark": "In Spark", "in process": "In process, without Spark"}
@@ -150,6 +150,11 @@ def phase(name: str) -> str:
             return "publishing"
         case _:
             return name or "an unknown phase"
+
+
+def kinds(mode: str) -> dict[str, str]:
+    """The kinds of rows that a verification in this mode recomputes, each with its name."""
+    return {kind: name for kind, (name, _) in KINDS.items() if (kind == "all") is (mode == "full")}
 
 
 def verified(found: Verification | None, changed: int) -> list[str]:
