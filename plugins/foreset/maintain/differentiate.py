@@ -52,6 +52,12 @@ def deletions(rule: Rule, own: Set[str]) -> Iterator[Variant]:
         yield Variant(_headed(rule, Version.DEL, body), flip, _is_own(literal, own))
 
 
+def changes(rule: Rule, own: Set[str]) -> Iterator[tuple[Literal, Flip]]:
+    """Yield each lower literal whose change may end derivations, with the atom that reads that change."""
+    for i, literal in _lower(rule, own):
+        yield literal, _changed(rule, i, own, (Version.DEL_NEXT, Version.MINUS), fallen=True)
+
+
 def rederivation(rule: Rule, own: Set[str], own_version: Version) -> Rule:
     """Return R: the rule over the new state, to be read within the over-estimate."""
     body = _body(rule, own, None, None, own_at=lambda _: own_version, lower_at=lambda _: Version.NEW)

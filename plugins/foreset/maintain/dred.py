@@ -35,7 +35,7 @@ def _overestimate(stratum: Stratum, flips: Flips) -> tuple[Step, ...]:
         rounds.append(Derivation(target, tuple(v.rule for v in variants if v.within_stratum), without=known))
     merges = tuple(Merge(Ref(name, Version.DEL), Ref(name, Version.DEL_NEXT)) for name in stratum.names)
     start = (*flips.taken(), Derive(tuple(seeds)))
-    if not stratum.recursive:
+    if not stratum.loops:
         return (*start, *merges)
     nexts = tuple(Ref(name, Version.DEL_NEXT) for name in stratum.names)
     return (*start, Repeat((*merges, Derive(tuple(rounds))), nexts))

@@ -30,6 +30,6 @@ def insertion_steps(stratum: Stratum, flips: Flips) -> tuple[Step, ...]:
     nexts = tuple(Ref(name, Version.INS_NEXT) for name in stratum.names)
     merges = tuple(Merge(Ref(name, Version.INS), Ref(name, Version.INS_NEXT)) for name in stratum.names)
     start = (*flips.taken(), Derive(tuple(seeds)))
-    if not stratum.recursive:
+    if not stratum.loops:
         return (*start, *merges)
     return (*start, Repeat((*merges, Derive(tuple(rounds))), nexts))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from foreset.ir.steps import (
     Count,
     Derivation,
@@ -17,6 +19,7 @@ from foreset.ir.steps import (
     Tally,
 )
 from foreset.ir.strata import Stratum
+from foreset.ir.supports import unfolded
 from foreset.ir.versions import Version
 from foreset.maintain.differentiate import evaluation, evaluation_rounds, is_recursive
 from foreset.maintain.dredc import counts
@@ -24,8 +27,11 @@ from foreset.maintain.dredc import counts
 
 def recompute(stratum: Stratum, *, counted: bool = False) -> Procedure:
     """Translate any stratum; with `counted`, its counters are built on the way."""
-    steps = _counted(stratum) if counted and not stratum.recursive else _semi_naive(stratum)
-    if counted and stratum.recursive:
+    if stratum.supported:
+        steps = (*_semi_naive(replace(stratum, views=unfolded(stratum.views))), _supports(stratum))
+    else:
+        steps = _counted(stratum) if counted and not stratum.recursive else _semi_naive(stratum)
+    if counted and (stratum.recursive or stratum.supported):
         steps = (*steps, *_recount(stratum))
     results = tuple(step for name in stratum.names for step in _difference(name))
     phases = (Phase("build", (*steps, *results)),)
@@ -46,6 +52,14 @@ def _semi_naive(stratum: Stratum) -> tuple[Step, ...]:
         return (Derive(tuple(seeds)), *merges)
     nexts = tuple(Ref(name, Version.FULL_NEXT) for name in stratum.names)
     return (Derive(tuple(seeds)), Repeat((*merges, Derive(tuple(rounds))), nexts))
+
+
+def _supports(stratum: Stratum) -> Step:
+    """When all rows are there, one evaluation of each rule gives their supports."""
+    own = frozenset(stratum.names)
+    found = (rule for view in stratum.views if view.supports for rule in view.rules)
+    rules = (evaluation(rule, own, Version.FULL, Version.FULL) for rule in found)
+    return Derive(tuple(Derivation(Ref(rule.head.relation, Version.FULL), (rule,)) for rule in rules))
 
 
 def _counted(stratum: Stratum) -> tuple[Step, ...]:
