@@ -13,7 +13,6 @@ from foreset.inproc.budget import Budget
 from foreset.inproc.counters import CounterTables
 from foreset.inproc.run import InProcess
 from foreset.inproc.tables import Part, Sql, Table, Tables, connect
-from foreset.inproc.types import column_names
 from foreset.ir.program import Program
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Layering, Stratum
@@ -23,6 +22,7 @@ from foreset.ir.versions import Version
 from foreset.plan.translate import COUNTED, translate
 from foreset.reference.interpret import Work
 from foreset.reference.replica import Chooser, Delta, Replica
+from foreset.store.types import column_names
 
 
 @cache

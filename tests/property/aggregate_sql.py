@@ -20,7 +20,7 @@ from foreset.ir.terms import Call, Const, Row, Term, Value, Var, variables
 from foreset.ir.types import Type
 from foreset.ir.values import canonical
 from foreset.reference.widen import widened
-from foreset.verify.facts import arrow_type
+from foreset.store.types import arrow_type
 
 OPERATORS = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 ROUNDED = ("avg", "stddev", "median", "percentile")  # other steps, other last digits

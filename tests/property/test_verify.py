@@ -17,7 +17,8 @@ from foreset.ir.program import Program
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.reference.naive import evaluate
-from foreset.verify.facts import SourceFacts, arrow_type, key_table
+from foreset.store.types import arrow_type
+from foreset.verify.facts import SourceFacts, key_table
 from foreset.verify.sample import Staged, draw
 from foreset.verify.tabling import derivable
 from foreset.verify.verdict import error_bound

@@ -13,7 +13,6 @@ from tests.refresh_cases import Night, Session
 from foreset.engine.counters import CounterFrames
 from foreset.engine.frames import Frames, Piece
 from foreset.engine.run import Engine
-from foreset.engine.types import column_names, row_schema
 from foreset.ir.program import Program
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Layering, Stratum
@@ -24,7 +23,7 @@ from foreset.ir.versions import Version
 from foreset.plan.choose import Situation, Size
 from foreset.plan.translate import COUNTED, translate
 from foreset.reference.replica import Chooser, Delta
-from foreset.verify.facts import arrow_type
+from foreset.store.types import arrow_type, column_names, row_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -17,11 +17,11 @@ from pyspark.sql import types as spark_types
 from tests.function_grid import Case, cases
 
 from foreset.engine.functions import compile_call
-from foreset.engine.types import row_schema, spark_type
 from foreset.ir.terms import Row, Value
 from foreset.ir.types import STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
 from foreset.ir.values import canonical
 from foreset.reference.functions import Failure, call
+from foreset.store.types import row_schema, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -23,7 +23,7 @@ from foreset.ir.program import Source
 from foreset.ir.terms import Row
 from foreset.ir.values import canonical
 from foreset.reference.naive import evaluate
-from foreset.verify.facts import arrow_type
+from foreset.store.types import arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

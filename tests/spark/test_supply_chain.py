@@ -16,7 +16,7 @@ from foreset.ir.terms import Row
 from foreset.reference.replica import Delta, Replica
 from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import load_file
-from foreset.verify.facts import arrow_type
+from foreset.store.types import arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

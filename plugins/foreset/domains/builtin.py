@@ -22,6 +22,8 @@ from foreset.domains.provider import Access, Answer, DomainFailed, Provider
 from foreset.ir.domains import Domain, DomainFunction
 from foreset.ir.program import Column
 from foreset.ir.terms import Row
+from foreset.store.quoting import quoted, ticked
+from foreset.store.types import duck_type
 
 if TYPE_CHECKING:
     import duckdb
@@ -89,8 +91,7 @@ def _relation(connection: duckdb.DuckDBPyConnection, options: Mapping[str, str],
 
 
 def _cast(column: Column) -> str:
-    quoted = '"' + column.name.replace('"', '""') + '"'
-    return f"CAST(s.{quoted} AS {str(column.type).replace('string', 'varchar')})"
+    return f"CAST(s.{quoted(column.name)} AS {duck_type(column.type)})"
 
 
 def inside(root: str, path: str) -> str:
@@ -112,15 +113,11 @@ class Sqlite:
         """Bound parameters only."""
         options = {**domain.options, **function.options}
         path = Path(inside(access.root, options.get("path", "")))
-        columns = ", ".join(_name(column.name) for column in function.results) or "1"
-        where = " AND ".join(f"{_name(column.name)} = ?" for column in function.args) or "1"
-        query = f"SELECT {columns} FROM {_name(options.get('table', ''))} WHERE {where}"  # noqa: S608 - names are quoted
+        columns = ", ".join(quoted(column.name) for column in function.results) or "1"
+        where = " AND ".join(f"{quoted(column.name)} = ?" for column in function.args) or "1"
+        query = f"SELECT {columns} FROM {quoted(options.get('table', ''))} WHERE {where}"  # noqa: S608 - names are quoted
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
             return {args: connection.execute(query, [_plain(value) for value in args]).fetchall() for args in arguments}
-
-
-def _name(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
 
 
 def _plain(value: object) -> object:
@@ -137,8 +134,8 @@ class SparkReader:
         from pyspark.sql import functions as F
 
         rows = _spark_rows(domain, {**domain.options, **function.options}, access)
-        keys = [F.col(_tick(c.name)).cast(str(c.type)) for c in function.args]
-        chosen = [*keys, *(F.col(_tick(c.name)).cast(str(c.type)) for c in function.results)]
+        keys = [F.col(ticked(c.name)).cast(str(c.type)) for c in function.args]
+        chosen = [*keys, *(F.col(ticked(c.name)).cast(str(c.type)) for c in function.results)]
         found: list[tuple[Any, ...]] = []
         for start in range(0, len(arguments), _BATCH):
             batch = [row for row in arguments[start : start + _BATCH] if row]
@@ -180,10 +177,6 @@ def _spark_rows(domain: Domain, options: Mapping[str, str], access: Access) -> D
 _TABLE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 _SPARK_FORMATS = ("parquet", "orc", "avro", "csv", "json", "delta", "jdbc")
 _SPARK_OPTIONS = ("header", "sep", "multiLine", "dateFormat", "timestampFormat", "encoding", "fetchsize")
-
-
-def _tick(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 class Http:

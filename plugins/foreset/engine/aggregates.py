@@ -28,7 +28,6 @@ from foreset.engine.gathering import (
     told_apart,
     truth,
 )
-from foreset.engine.types import column_names, spark_type
 from foreset.errors import EvaluationError, ForesetError
 from foreset.ir.aggregates import SUMS, Accumulator, Aggregation, Kind, Upkeep
 from foreset.ir.rules import Rule
@@ -38,6 +37,7 @@ from foreset.ir.values import canonical
 from foreset.ir.versions import Version
 from foreset.reference.folding import fold_all, gather_all, where
 from foreset.reference.rows import Memory
+from foreset.store.types import column_names, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

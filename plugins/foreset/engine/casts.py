@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from foreset.engine.failing import fail_unless
-from foreset.engine.types import spark_type
 from foreset.ir.types import BIGINT, BOOLEAN, DOUBLE, Type, decimal
+from foreset.store.types import spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 
 from foreset.engine.frames import Piece
-from foreset.engine.types import row_schema
 from foreset.ir.types import Type
 from foreset.ir.values import canonical
 from foreset.reference.circles import on_circles
+from foreset.store.types import row_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

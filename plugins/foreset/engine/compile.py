@@ -17,11 +17,11 @@ from pyspark.sql import functions as F
 
 from foreset.engine.frames import BROADCAST_ROWS, Frames, Piece
 from foreset.engine.terms import comparison, literal_column, term_column, truth
-from foreset.engine.types import column_names, spark_type
 from foreset.ir.functions import fallible
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Var
+from foreset.store.types import column_names, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from foreset.engine.frames import Piece
-from foreset.engine.types import column_names
 from foreset.ir.steps import Standing
+from foreset.store.types import column_names
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -9,12 +9,12 @@ from pyspark.sql import functions as F
 
 from foreset.engine.frames import Frames
 from foreset.engine.terms import literal_column
-from foreset.engine.types import column_names, spark_type
 from foreset.ir.rules import Atom, Rule
 from foreset.ir.steps import Follow, Ref
 from foreset.ir.terms import Const
 from foreset.ir.types import Type
 from foreset.reference.following import shared
+from foreset.store.types import column_names, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from foreset.engine.types import column_names, row_schema
 from foreset.ir.steps import Ref
 from foreset.ir.types import Type
 from foreset.ir.versions import VIRTUAL, Version
+from foreset.store.types import column_names, row_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 
 from foreset.engine import casts
 from foreset.engine.failing import fail_unless, null_or
-from foreset.engine.types import spark_type
 from foreset.ir.types import BIGINT, DOUBLE, INT, STRING, Type
+from foreset.store.types import spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

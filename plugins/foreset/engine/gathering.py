@@ -14,10 +14,10 @@ from pyspark.sql import functions as F
 
 from foreset.engine.functions import compile_call
 from foreset.engine.terms import known_type, literal_column
-from foreset.engine.types import column_names, spark_type
 from foreset.ir.aggregates import STATE, Accumulator, Aggregation, Fold, InPython, Kind, Part
 from foreset.ir.terms import Call, Const, Term, Var
 from foreset.ir.types import BIGINT, DOUBLE, Type
+from foreset.store.types import column_names, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -22,7 +22,6 @@ from foreset.engine.cutting import cut
 from foreset.engine.failures import explain_failure
 from foreset.engine.following import follow
 from foreset.engine.frames import Frames, Piece
-from foreset.engine.types import column_names
 from foreset.errors import EvaluationError
 from foreset.ir.reads import read_by
 from foreset.ir.rules import Atom, Negation, Rule
@@ -48,6 +47,7 @@ from foreset.ir.steps import (
 )
 from foreset.ir.versions import Version
 from foreset.reference.interpret import endless, miscounted
+from foreset.store.types import column_names
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from foreset.engine.functions import compile_call
-from foreset.engine.types import spark_type
 from foreset.ir.functions import type_of
 from foreset.ir.rules import Comparison, Test
 from foreset.ir.terms import Call, Const, Term, Var
 from foreset.ir.types import Type, widen
+from foreset.store.types import spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from foreset.inproc.tables import Part, Sql, Table, Tables
-from foreset.inproc.types import column_names
 from foreset.ir.steps import Aggregate, Group, Ref
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
 from foreset.reference.folding import fold_all, gather_all
 from foreset.reference.rows import Memory
+from foreset.store.types import column_names
 
 
 def group(step: Group, tables: Tables) -> None:

@@ -13,13 +13,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from foreset.inproc.tables import Part, Sql, Table, Tables, lacking
-from foreset.inproc.types import column_names, duck_type, from_duck, widening
+from foreset.inproc.types import from_duck, widening
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Call, Const, Term, Value, Var
 from foreset.ir.types import Type, widen
 from foreset.reference.joins import settle
 from foreset.reference.widen import widened
+from foreset.store.types import column_names, duck_type
 
 _OPERATORS = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 

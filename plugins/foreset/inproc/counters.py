@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from foreset.inproc.tables import Sql, Table, Tables
-from foreset.inproc.types import column_names
 from foreset.ir.steps import Standing
+from foreset.store.types import column_names
 
 Lookup = Callable[[Table], Table]  # rows -> entries (row, base, recursive) to be summed, none if nothing is stored
 

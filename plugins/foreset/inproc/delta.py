@@ -16,12 +16,13 @@ import pyarrow as pa
 
 from foreset.inproc.budget import OutOfBounds
 from foreset.inproc.tables import Part, Sql, Table, Tables
-from foreset.inproc.types import duck_type, widening
+from foreset.inproc.types import widening
 from foreset.ir.types import BIGINT, Type
 from foreset.store import delta
 from foreset.store.delta import SEQ, SIGN
 from foreset.store.files import filesystem, list_files
 from foreset.store.layout import is_local, join
+from foreset.store.types import duck_type
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

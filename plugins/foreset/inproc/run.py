@@ -12,7 +12,6 @@ from foreset.inproc.compile import derive
 from foreset.inproc.counters import CounterTables
 from foreset.inproc.following import follow
 from foreset.inproc.tables import Part, Sql, Table, Tables
-from foreset.inproc.types import column_names
 from foreset.ir.steps import (
     Aggregate,
     AssertCounts,
@@ -37,6 +36,7 @@ from foreset.ir.types import BIGINT
 from foreset.ir.versions import Version
 from foreset.reference.circles import on_circles
 from foreset.reference.interpret import endless, miscounted
+from foreset.store.types import column_names
 
 Listener = Callable[[dict[str, Any]], None]
 

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from foreset.inproc.budget import Budget
-from foreset.inproc.types import column_names, from_duck, to_arrow
+from foreset.inproc.types import from_duck, to_arrow
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.ir.versions import VIRTUAL
+from foreset.store.types import column_names
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Column types in DuckDB and Arrow, and the widenings between them.
+"""Values between Python, Arrow and DuckDB, and the widenings of their types.
 
 Every text made here consists of our own words and of numbers.
 """
@@ -13,32 +13,7 @@ from foreset.inproc.budget import OutOfBounds
 from foreset.ir.terms import Row, Value
 from foreset.ir.types import Type
 from foreset.ir.values import canonical
-
-_DUCK = {"tinyint": "TINYINT", "smallint": "SMALLINT", "int": "INTEGER", "bigint": "BIGINT", "float": "FLOAT",
-         "double": "DOUBLE", "boolean": "BOOLEAN", "string": "VARCHAR", "binary": "BLOB", "date": "DATE",
-         "timestamp": "TIMESTAMP", "timestamp_ntz": "TIMESTAMP"}  # fmt: skip
-_ARROW = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64(), "float": pa.float32(),
-          "double": pa.float64(), "boolean": pa.bool_(), "string": pa.string(), "binary": pa.binary(),
-          "date": pa.date32(), "timestamp": pa.timestamp("us"), "timestamp_ntz": pa.timestamp("us")}  # fmt: skip
-
-
-def column_names(width: int) -> tuple[str, ...]:
-    """The names of a relation's columns here: `c0`, `c1` ..."""
-    return tuple(f"c{i}" for i in range(width))
-
-
-def duck_type(kind: Type) -> str:
-    """The DuckDB type; both kinds of timestamp are UTC without a zone."""
-    if kind.name == "decimal":
-        return f"DECIMAL({kind.precision},{kind.scale})"
-    return f"{duck_type(kind.element)}[]" if kind.element else _DUCK[kind.name]
-
-
-def arrow_type(kind: Type) -> pa.DataType:
-    """The Arrow type of such a column."""
-    if kind.name == "decimal":
-        return pa.decimal128(kind.precision, kind.scale)
-    return pa.list_(arrow_type(kind.element)) if kind.element else _ARROW[kind.name]
+from foreset.store.types import arrow_type, duck_type
 
 
 def widening(column: str, kind: Type, to: Type) -> str:

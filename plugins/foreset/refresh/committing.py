@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.dataset as arrow_dataset
 
-from foreset.engine.types import row_schema
 from foreset.ir.program import Column, View
 from foreset.ir.types import BIGINT
 from foreset.refresh.context import Context, Stopwatch
@@ -20,6 +19,7 @@ from foreset.store.epochs import close_run
 from foreset.store.layout import is_local
 from foreset.store.pins import Txn, Written
 from foreset.store.rows import ManifestRow, StatePin, ViewPin
+from foreset.store.types import row_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,7 +9,6 @@ from foreset.engine.counters import CounterFrames
 from foreset.engine.cutting import cut
 from foreset.engine.frames import Piece
 from foreset.engine.run import Engine
-from foreset.engine.types import column_names
 from foreset.ir.program import Column
 from foreset.ir.reads import handed_over
 from foreset.ir.steps import Procedure, Ref
@@ -17,6 +16,7 @@ from foreset.ir.types import BIGINT, Type
 from foreset.ir.versions import Version
 from foreset.refresh.context import Context
 from foreset.refresh.staging import stage, staged_frame
+from foreset.store.types import column_names
 
 Facts = Mapping[str, Any]
 TALLIES = (Column("base", BIGINT), Column("recursive", BIGINT))

@@ -19,7 +19,6 @@ from foreset.inproc.counters import CounterTables
 from foreset.inproc.delta import Stored
 from foreset.inproc.run import InProcess
 from foreset.inproc.tables import Part, Sql, Table, Tables, connect
-from foreset.inproc.types import column_names
 from foreset.ir.program import Column
 from foreset.ir.steps import Procedure, Ref
 from foreset.ir.strata import Stratum
@@ -37,6 +36,7 @@ from foreset.store.capture.pins import RecordedPin
 from foreset.store.capture.stage import folder
 from foreset.store.delta import SparkOnly
 from foreset.store.layout import Layout, is_local, table_path
+from foreset.store.types import column_names
 
 if TYPE_CHECKING:
     from foreset.plan.choose import Choice

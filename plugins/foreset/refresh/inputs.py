@@ -9,7 +9,6 @@ from pyspark.sql import functions as F
 
 from foreset.engine.counters import CounterFrames
 from foreset.engine.frames import Frames, Piece, anti
-from foreset.engine.types import column_names
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Stratum
 from foreset.ir.versions import Version
@@ -21,6 +20,7 @@ from foreset.store import counters as stored_counters
 from foreset.store import signed
 from foreset.store.capture.origins import open_origin
 from foreset.store.rows import ViewPin
+from foreset.store.types import column_names
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 
 from foreset.engine.frames import Piece
-from foreset.engine.types import row_schema
 from foreset.ir.program import Column
 from foreset.refresh.context import Context
 from foreset.store import arrow, files
 from foreset.store.layout import is_local, join
+from foreset.store.quoting import ticked
+from foreset.store.types import row_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,5 +64,5 @@ def staged_frame(context: Context, facts: Mapping[str, Any], columns: tuple[Colu
 
 def inside(frame: DataFrame, columns: tuple[Column, ...]) -> DataFrame:
     """A frame under the engine's names, in the declared order."""
-    picked = [F.col(f"`{column.name.replace('`', '``')}`").alias(f"c{i}") for i, column in enumerate(columns)]
+    picked = [F.col(ticked(column.name)).alias(f"c{i}") for i, column in enumerate(columns)]
     return frame.select(*picked)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from foreset.store.quoting import ticked
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
@@ -21,25 +23,20 @@ def canonical_column(name: str, kind: DataType) -> Column:
     """The same for one column whose type is known: asking a frame for its schema is a call to the server."""
     from pyspark.sql import functions as sf
 
-    return _canonical(sf.col(quoted(name)), kind).alias(name)
+    return _canonical(sf.col(ticked(name)), kind).alias(name)
 
 
 def same_row(left: DataFrame, right: DataFrame, pairs: Sequence[tuple[str, str]]) -> Column:
     """All pairs of columns are equal, NULL being equal to NULL; Spark hashes such a join."""
-    equal = [left[quoted(a)].eqNullSafe(right[quoted(b)]) for a, b in pairs]
+    equal = [left[ticked(a)].eqNullSafe(right[ticked(b)]) for a, b in pairs]
     return reduce(lambda one, other: one & other, equal)
 
 
 def without(rows: DataFrame, less: DataFrame, columns: Sequence[str]) -> DataFrame:
     """`rows - less` as sets of the columns, NULL being equal to NULL."""
-    other = less.select(*[less[quoted(name)].alias(f"_r_{i}") for i, name in enumerate(columns)])
+    other = less.select(*[less[ticked(name)].alias(f"_r_{i}") for i, name in enumerate(columns)])
     pairs = [(name, f"_r_{i}") for i, name in enumerate(columns)]
-    return rows.join(other, same_row(rows, other, pairs), "left_anti").select(*map(quoted, columns))
-
-
-def quoted(name: str) -> str:
-    """A column name that no dot or blank can break."""
-    return "`" + name.replace("`", "``") + "`"
+    return rows.join(other, same_row(rows, other, pairs), "left_anti").select(*map(ticked, columns))
 
 
 def _canonical(column: Column, kind: DataType) -> Column:

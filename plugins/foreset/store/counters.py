@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from foreset.store import delta, pins
-from foreset.store.canonical import canonical, quoted, same_row
+from foreset.store.canonical import canonical, same_row
+from foreset.store.quoting import ticked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -85,12 +86,12 @@ def read(
 
     entries = spark.read.format("delta").option("versionAsOf", version).load(path)
     if keys is not None:
-        wanted = keys.select(*[sf.col(quoted(name)).alias(f"_k_{i}") for i, name in enumerate(columns)])
+        wanted = keys.select(*[sf.col(ticked(name)).alias(f"_k_{i}") for i, name in enumerate(columns)])
         wanted = sf.broadcast(wanted) if few else wanted
         match = same_row(entries, wanted, [(name, f"_k_{i}") for i, name in enumerate(columns)])
         entries = entries.join(wanted, match, "left_semi")
     sums = [sf.sum(name).alias(name) for name in STORED.values()]
-    return entries.groupBy(*map(quoted, columns)).agg(*sums)
+    return entries.groupBy(*map(ticked, columns)).agg(*sums)
 
 
 def compact(spark: SparkSession, path: str, version: int, columns: Sequence[str], seq: int, txn: pins.Txn) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from foreset.errors import EnvironmentFault, UsageError
 from foreset.store import arrow, delta, differentials, manifest
 from foreset.store.layout import Layout
+from foreset.store.quoting import quoted
 from foreset.store.rows import ManifestRow, ViewPin
 
 if TYPE_CHECKING:
@@ -100,8 +101,8 @@ def _merge(table: DeltaTable, plus: pa.Table, minus: pa.Table, mark: delta.Mark,
             for rows, sign in ((plus, 1), (minus, -1))
         ]
     )
-    same = " and ".join(f"(t.{_quoted(name)} is not distinct from s.{_quoted(name)})" for name in names)
-    values = {_quoted(name): f"s.{_quoted(name)}" for name in names}
+    same = " and ".join(f"(t.{quoted(name)} is not distinct from s.{quoted(name)})" for name in names)
+    values = {quoted(name): f"s.{quoted(name)}" for name in names}
     merge = table.merge(
         signed, same, source_alias="s", target_alias="t", commit_properties=delta.properties(mark, {SHOWS: seq})
     )
@@ -110,7 +111,3 @@ def _merge(table: DeltaTable, plus: pa.Table, minus: pa.Table, mark: delta.Mark,
         merge.execute()
     except CommitFailedError as error:
         raise delta.Moved(str(error)) from error
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

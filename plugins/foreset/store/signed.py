@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from foreset.store import delta, pins
-from foreset.store.canonical import canonical, quoted, same_row
+from foreset.store.canonical import canonical, same_row
 from foreset.store.delta import SEQ, SIGN
+from foreset.store.quoting import ticked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -115,14 +116,14 @@ def read(
     table = spark.read.format("delta").option("versionAsOf", version).load(path)
     entries = table.where(sf.col(SIGN) == 1)
     if not extent.minus_rows:
-        return entries.select(*map(quoted, columns))
+        return entries.select(*map(ticked, columns))
     gone = table.where(sf.col(SIGN) == -1).select(
-        *[sf.col(quoted(name)).alias(f"_m_{i}") for i, name in enumerate(columns)], sf.col(SEQ).alias("_m_seq")
+        *[sf.col(ticked(name)).alias(f"_m_{i}") for i, name in enumerate(columns)], sf.col(SEQ).alias("_m_seq")
     )
     if extent.minus_rows <= BROADCAST_ROWS:
         gone = sf.broadcast(gone)
     match = same_row(entries, gone, [(name, f"_m_{i}") for i, name in enumerate(columns)])
-    return entries.join(gone, match & (gone["_m_seq"] > entries[SEQ]), "left_anti").select(*map(quoted, columns))
+    return entries.join(gone, match & (gone["_m_seq"] > entries[SEQ]), "left_anti").select(*map(ticked, columns))
 
 
 def compact(spark: SparkSession, path: str, version: int, columns: Sequence[str], seq: int, txn: pins.Txn) -> None:

@@ -20,6 +20,8 @@ from foreset.ir.terms import Row, Value
 from foreset.ir.types import Type
 from foreset.ir.values import canonical
 from foreset.reference.widen import widened
+from foreset.store.quoting import quoted
+from foreset.store.types import arrow_type, duck_type
 from foreset.verify.passing import Asked
 
 if TYPE_CHECKING:
@@ -123,30 +125,8 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - Arrow's Python values
     return tuple(_plain(item) for item in value) if isinstance(value, list) else value
 
 
-_DUCK = {"tinyint": "TINYINT", "smallint": "SMALLINT", "int": "INTEGER", "bigint": "BIGINT", "float": "FLOAT",
-         "double": "DOUBLE", "boolean": "BOOLEAN", "string": "VARCHAR", "binary": "BLOB", "date": "DATE",
-         "timestamp": "TIMESTAMP", "timestamp_ntz": "TIMESTAMP"}  # fmt: skip
-_ARROW = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64(), "float": pa.float32(),
-          "double": pa.float64(), "boolean": pa.bool_(), "string": pa.string(), "binary": pa.binary(),
-          "date": pa.date32(), "timestamp": pa.timestamp("us"), "timestamp_ntz": pa.timestamp("us")}  # fmt: skip
-
-
-def arrow_type(kind: Type) -> pa.DataType:
-    """The Arrow type of a column, timestamps without their zone, which is UTC."""
-    if kind.name == "decimal":
-        return pa.decimal128(kind.precision, kind.scale)
-    return pa.list_(arrow_type(kind.element)) if kind.element else _ARROW[kind.name]
-
-
 def _cast(column: Column) -> str:
     name, kind = quoted(column.name), column.type
     if kind.name == "timestamp":  # stored with the zone UTC; compared without it
         return f"timezone('UTC', {name}::TIMESTAMPTZ) AS {name}"
-    if kind.name == "decimal":
-        return f"{name}::DECIMAL({kind.precision},{kind.scale}) AS {name}"
-    return f"{name}::{_DUCK[kind.name]} AS {name}" if kind.name in _DUCK else name
-
-
-def quoted(name: str) -> str:
-    """An identifier for DuckDB, whatever stands in it."""
-    return '"' + name.replace('"', '""') + '"'
+    return name if kind.element else f"{name}::{duck_type(kind)} AS {name}"

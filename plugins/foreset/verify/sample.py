@@ -16,7 +16,9 @@ import pyarrow as pa
 
 from foreset.ir.program import Column
 from foreset.ir.terms import Row
-from foreset.verify.facts import arrow_type, quoted, to_rows
+from foreset.store.quoting import quoted
+from foreset.store.types import arrow_type
+from foreset.verify.facts import to_rows
 
 
 @dataclass(frozen=True, slots=True)

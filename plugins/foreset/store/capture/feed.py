@@ -15,8 +15,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foreset.ir.program import Column
-from foreset.store.canonical import quoted, same_row
+from foreset.store.canonical import same_row
 from foreset.store.capture.rows import project
+from foreset.store.quoting import ticked
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as Expression
@@ -58,7 +59,7 @@ def crossings(touched: DataFrame, table: DataFrame, columns: tuple[Column, ...],
     """
     from pyspark.sql import functions as f
 
-    keys = touched.select(*(f.col(quoted(c.name)).alias(f"foreset_key_{i}") for i, c in enumerate(columns)))
+    keys = touched.select(*(f.col(ticked(c.name)).alias(f"foreset_key_{i}") for i, c in enumerate(columns)))
     pairs = [(c.name, f"foreset_key_{i}") for i, c in enumerate(columns)]
     bound = table.join(f.broadcast(keys) if few else keys, same_row(table, keys, pairs), "left_semi")
     counted = bound.withColumn(NET, f.lit(0).cast("bigint")).withColumn(COPIES, f.lit(1))
@@ -86,4 +87,4 @@ def difference(before: DataFrame, now: DataFrame, columns: tuple[Column, ...]) -
 
 
 def _grouped(frame: DataFrame, columns: tuple[Column, ...], *sums: Expression) -> DataFrame:
-    return frame.groupBy(*(quoted(c.name) for c in columns)).agg(*sums)
+    return frame.groupBy(*(ticked(c.name) for c in columns)).agg(*sums)

@@ -10,36 +10,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foreset.ir.program import Column
-from foreset.ir.types import Type
-from foreset.store.canonical import canonical_column, quoted
+from foreset.store.canonical import canonical_column
+from foreset.store.quoting import ticked
+from foreset.store.types import row_schema, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import DataType, StructType
-
-
-def spark_type(kind: Type) -> DataType:
-    """Spark's type object."""
-    from pyspark.sql import types as t
-
-    if kind.name == "decimal":
-        return t.DecimalType(kind.precision, kind.scale)
-    if kind.element is not None:
-        return t.ArrayType(spark_type(kind.element))
-    plain: dict[str, DataType] = {
-        "boolean": t.BooleanType(), "string": t.StringType(), "binary": t.BinaryType(),
-        "tinyint": t.ByteType(), "smallint": t.ShortType(), "int": t.IntegerType(), "bigint": t.LongType(),
-        "float": t.FloatType(), "double": t.DoubleType(),
-        "date": t.DateType(), "timestamp": t.TimestampType(), "timestamp_ntz": t.TimestampNTZType(),
-    }  # fmt: skip
-    return plain[kind.name]
+    from pyspark.sql.types import StructType
 
 
 def schema_of(columns: tuple[Column, ...]) -> StructType:
     """Spark's schema of a relation; every column may be NULL."""
-    from pyspark.sql import types as t
-
-    return t.StructType([t.StructField(c.name, spark_type(c.type)) for c in columns])
+    return row_schema([c.type for c in columns], [c.name for c in columns])
 
 
 def project(frame: DataFrame, columns: tuple[Column, ...], *keep: str) -> DataFrame:
@@ -52,11 +34,11 @@ def project(frame: DataFrame, columns: tuple[Column, ...], *keep: str) -> DataFr
 
     present = {name.lower(): name for name in frame.columns}
     found = [
-        (f.col(quoted(present[c.name.lower()])) if c.name.lower() in present else f.lit(None))
+        (f.col(ticked(present[c.name.lower()])) if c.name.lower() in present else f.lit(None))
         .cast(spark_type(c.type))
         .alias(c.name)
         for c in columns
     ]
-    typed = frame.select(*found, *(f.col(quoted(name)) for name in keep))
+    typed = frame.select(*found, *(f.col(ticked(name)) for name in keep))
     known = (canonical_column(c.name, spark_type(c.type)) for c in columns)
-    return typed.select(*known, *(f.col(quoted(name)) for name in keep))
+    return typed.select(*known, *(f.col(ticked(name)) for name in keep))

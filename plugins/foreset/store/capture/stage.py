@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from foreset.ir.program import Column
 from foreset.ir.types import BIGINT
-from foreset.store.canonical import quoted
 from foreset.store.capture.feed import NET, SIGN, crossings, netted
 from foreset.store.capture.rows import schema_of
 from foreset.store.layout import join
+from foreset.store.quoting import ticked
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as Expression
@@ -86,13 +86,13 @@ def stage_net(
     limits: dict[str, Expression] = {}
     bounded = [c for c in columns if c.type.name in _BOUNDED][:_MOST_BOUNDS]
     for i, column in enumerate(bounded):
-        value = f.col(quoted(column.name))
+        value = f.col(ticked(column.name))
         limits |= {f"low_{i}": f.min(value), f"high_{i}": f.max(value), f"nulls_{i}": f.count_if(value.isNull())}
     seen = _write(netted(signed, columns), path, (), {"rows": f.count(f.lit(1)), **limits})
     if not seen["rows"]:
         return nothing(spark, columns)
     within = [
-        _within(f.col(quoted(c.name)), seen[f"low_{i}"], seen[f"high_{i}"], nulls=bool(seen[f"nulls_{i}"]))
+        _within(f.col(ticked(c.name)), seen[f"low_{i}"], seen[f"high_{i}"], nulls=bool(seen[f"nulls_{i}"]))
         for i, c in enumerate(bounded)
     ]
     touched = spark.read.schema(schema_of((*columns, Column(NET, BIGINT)))).parquet(path)
