@@ -8,6 +8,7 @@ import json
 import sqlite3
 import time
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -230,6 +231,19 @@ def test_tables_and_files_answer_by_their_columns(tmp_path: Path, kind: str) -> 
     assert found == {("ann",): ((30,), (31,)), ("bob",): ((40,),), ("it's",): ()}
     assert asking.answers(domain, whole, [()])[()] == tuple(sorted(PEOPLE))
     assert asking.answers(domain, test, [("ann", 31), ("ann", 40)]) == {("ann", 31): ((),), ("ann", 40): ()}
+
+
+def test_columns_of_every_kind(tmp_path: Path) -> None:
+    at = dt.datetime(2026, 11, 18, 2)
+    row = {"k": 1, "tags": ["a", "b"], "local": at, "utc": at, "raw": b"\x00", "p": 2.5}
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "rows")
+    asked = function(
+        "of", "k int", "tags array<string>, local timestamp_ntz, utc timestamp, raw binary, p decimal(5;2)"
+    )
+    domain = Domain("d", "files", (asked,), options={"path": "rows"})
+    assert calls(tmp_path, None).answers(domain, asked, [(1,)]) == {
+        (1,): ((("a", "b"), at, at, b"\x00", Decimal("2.50")),)
+    }
 
 
 @pytest.mark.parametrize("path", ["../secret", "/etc/passwd", "", ".", "a/../../b"])
