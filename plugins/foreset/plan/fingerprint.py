@@ -12,9 +12,11 @@ import json
 from collections.abc import Mapping, Sequence
 
 from foreset.ir.program import Column, Program, Source, View, member_columns
+from foreset.ir.renaming import numbered
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test
 from foreset.ir.strata import Layering
 from foreset.ir.terms import Call, Const, Term, Var
+from foreset.ir.text import print_rule
 
 Shape = list[object]
 
@@ -33,15 +35,12 @@ def fingerprints(program: Program, layering: Layering) -> dict[str, str]:
 
 
 def _meaning(view: View, columns: Mapping[str, Sequence[Column]]) -> Shape:
+    if view.constrained:
+        return ["constrained", view.evaluate, sorted(print_rule(numbered(rule)) for rule in view.rules)]
     if view.aggregation is None:
         return [sorted(json.dumps(_rule(rule, columns)) for rule in view.rules)]
     members = {view.aggregation.members: member_columns(view)}
     return [repr(view.aggregation), *(_rule(rule, {**columns, **members}) for rule in view.rules)]
-
-
-def columns_mark(columns: Sequence[Column]) -> str:
-    """Names and types: when these change, old rows have no place in the new view."""
-    return _hash(_columns(columns))
 
 
 def _source(source: Source) -> Shape:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -21,7 +21,6 @@ from foreset.reference.terms import read_as
 from foreset.reference.widen import widened
 
 Members = Sequence[Row]  # elements of one group
-Groups = Mapping[Row, Members]
 
 
 def groups_of(rows: Iterable[Row], aggregation: Aggregation) -> dict[Row, list[Row]]:
@@ -30,11 +29,6 @@ def groups_of(rows: Iterable[Row], aggregation: Aggregation) -> dict[Row, list[R
     for row in rows:
         found[row[: aggregation.groups]].append(row[aggregation.groups :])
     return found
-
-
-def gather(rows: Iterable[Row], aggregation: Aggregation) -> dict[Row, Row]:
-    """The accumulators of each group of `rows`."""
-    return {group: gathered(members, aggregation) for group, members in groups_of(rows, aggregation).items()}
 
 
 def gathered(members: Members, aggregation: Aggregation) -> Row:

@@ -110,23 +110,6 @@ def write_once(
     raise EnvironmentFault(f"{path} was always moved by other writers, in {MAX_TRIES} tries")
 
 
-def reset_to_pin(run: Run, path: str, pin: int) -> bool:
-    """Bring the head of the table back to the contents of the pin; says whether it had to."""
-    for _ in range(MAX_TRIES):
-        table = _opened(path)
-        later = [delta.as_table_commit(commit) for commit in delta.commits_after(table, pin)]
-        head = later[-1] if later else None
-        if head is None or (head.kind == "reset" and head.to == pin):
-            return False
-        check = decide_fence(max(commit.epoch for commit in later), run.epoch)
-        if check is not None:
-            raise manifest.fenced(run.layout, check, run.refresh_id)
-        mark = delta.Mark("reset", run.layout.group, run.epoch, run.refresh_id, run.attempt_id)
-        if _reset(table, pin, mark):
-            return True
-    raise EnvironmentFault(f"{path} was always moved by other writers, in {MAX_TRIES} tries")
-
-
 def table_id(path: str) -> str:
     """Delta's own id of the table: a table that was dropped and made anew has another."""
     return str(_opened(path).metadata().id)
