@@ -36,7 +36,6 @@ print(1, flush=True)
 time.sleep(60)
 """
 
-TRY = "import fcntl, os, sys; fcntl.lockf(os.open(sys.argv[1], os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB)"
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ from foreset.ir.values import Misfit, coerce, sort_key
 from foreset.spec import expectation_faults as faults
 from foreset.spec.faults import bad_choice, nothing_there, shown, wrong_kind
 from foreset.spec.grammar import parse_rule
-from foreset.spec.scalars import passage_of, plain_value
+from foreset.spec.scalars import passage_of, plain_values
 from foreset.spec.shapes import Read, kind_of
 from foreset.spec.source import Passage
 from foreset.spec.split import split_rules
@@ -77,8 +77,9 @@ class Reading:
         found: list[Column] = []
         for name, (_, node) in given.items():
             if signature.arguments[name] in (Arg.COLUMN, Arg.COLUMNS):
-                nodes = node.items if isinstance(node, Items) else (node,)
-                found += [column for one in nodes if (column := self._column(one, signature.of, what)) is not None]
+                found += [
+                    column for one in _items(node) if (column := self._column(one, signature.of, what)) is not None
+                ]
         if "column_B" in given and len(found) == 2 and widen(found[0].type, found[1].type) is None:
             pairs = [(column.name, str(column.type)) for column in found]
             self.report.add(faults.do_not_mix(given["column_B"][1].span, pairs[0], pairs[1]))
@@ -126,7 +127,7 @@ class Reading:
             return None  # the fault of the column says enough
         column = columns[0]
         try:
-            value = coerce(_plain(node), column.type)
+            value = coerce(plain_values(node), column.type)
         except (Misfit, OverflowError):
             value = None
         if value is None:
@@ -149,7 +150,7 @@ class Reading:
         return value if value is None or _whole(value) else float(value)  # type: ignore[arg-type]
 
     def _plain(self, name: str, node: Node, wanted: str, holds: Callable[[Any], bool]) -> object:
-        value = _plain(node)
+        value = plain_values(node)
         if isinstance(value, Node) or not holds(value):
             self.report.add(faults.misfit(kind_of(node), node.span, name, wanted))
             return None
@@ -325,20 +326,6 @@ def _is(kind: Type, of: Of) -> bool:
 
 def _items(node: Node) -> tuple[Node, ...]:
     return node.items if isinstance(node, Items) else (node,)
-
-
-def _plain(node: Node) -> object:
-    match node:
-        case Scalar():
-            return plain_value(node)
-        case Items(items=items):
-            return tuple(_plain(item) for item in items)
-        case _:
-            return node
-
-
-def _shown(node: Node) -> str:
-    return kind_of(node)
 
 
 def _whole(value: object) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from foreset.spec.source import Passage
-from foreset.spec.yaml_nodes import Scalar
+from foreset.spec.yaml_nodes import Items, Node, Scalar
 
 _ESCAPES = {
     "0": "\0", "a": "\a", "b": "\b", "t": "\t", "\t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "e": "\x1b",
@@ -86,6 +86,17 @@ def _block(node: Scalar) -> Passage:
     last = first + lines
     end = source.starts[last] if last < len(source.starts) else len(source.text)
     return Passage(source, source.text[start:end].rstrip("\r\n"), start)
+
+
+def plain_values(node: Node) -> object:
+    """A scalar as `plain_value` reads it, a list as a tuple of such values, a mapping as it is."""
+    match node:
+        case Scalar():
+            return plain_value(node)
+        case Items(items=items):
+            return tuple(plain_values(item) for item in items)
+        case _:
+            return node
 
 
 def plain_value(node: Scalar) -> object:

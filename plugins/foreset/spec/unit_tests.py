@@ -11,7 +11,7 @@ from foreset.ir.terms import Row, Value
 from foreset.ir.types import Type
 from foreset.ir.values import Misfit, coerce
 from foreset.spec import faults
-from foreset.spec.scalars import plain_value
+from foreset.spec.scalars import plain_values
 from foreset.spec.shapes import Fields, Read, kind_of
 from foreset.spec.yaml_nodes import Items, Node, Scalar
 
@@ -105,23 +105,13 @@ def _rows(node: Items | Scalar, relation: str, columns: tuple[Column, ...], repo
 
 
 def _cell(node: Node, column: Column, report: Report) -> Value:
-    value = _plain(node)
+    value = plain_values(node)
     try:
         return coerce(value, column.type)
     except (Misfit, OverflowError):
         shown = f"`{faults.shown(node.value)}`" if isinstance(node, Scalar) else kind_of(node)
         report.add(faults.cell_misfit(shown, node.span, column.name, str(column.type), _hint(node, value, column.type)))
         return None
-
-
-def _plain(node: Node) -> object:
-    match node:
-        case Scalar():
-            return plain_value(node)
-        case Items(items=items):
-            return tuple(_plain(item) for item in items)
-        case _:
-            return node
 
 
 def _hint(node: Node, value: object, kind: Type) -> str:
