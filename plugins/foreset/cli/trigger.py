@@ -11,6 +11,7 @@ import typer
 
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 from foreset.cli.refresh import DryRun, Force, Group, Mode, Modes, Note, Quiet, Verify
+from foreset.cli.up import HOME, Home
 
 if TYPE_CHECKING:
     from foreset.orchestrate.rest import Airflow
@@ -23,9 +24,6 @@ Unpause = Annotated[bool, typer.Option("--unpause", help="Unpause the DAG if nee
 Url = Annotated[
     str, typer.Option("--url", envvar="FORESET_AIRFLOW_URL", help="Airflow; default: that of `foreset up`.")
 ]
-Home = Annotated[Path, typer.Option("--home", envvar="FORESET_AIRFLOW_HOME", help="The home of `foreset up`.")]
-
-HOME = Path("airflow_home")
 
 
 def trigger(

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from foreset.orchestrate.home import Running
     from foreset.orchestrate.rest import Airflow
 
-Home = Annotated[Path, typer.Option("--home", envvar="FORESET_AIRFLOW_HOME", help="A folder for Airflow.")]
+Home = Annotated[
+    Path, typer.Option("--home", envvar="FORESET_AIRFLOW_HOME", help="The folder of the Airflow of `foreset up`.")
+]
 Port = Annotated[int, typer.Option("--port", help="Where Airflow answers; another one if that is taken.")]
 Detach = Annotated[bool, typer.Option("--detach", "-d", help="Return when it is healthy; `foreset down` ends it.")]
 

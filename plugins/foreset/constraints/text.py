@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -15,9 +14,7 @@ from typing import assert_never
 
 from foreset.constraints.form import FALSE, Constraint, Linear, Literal, Member, Not, Operand, Text
 from foreset.constraints.sorts import NUMBER, Sort, Variable, from_ticks
-from foreset.ir.terms import Const, Value
-from foreset.ir.text import print_term
-from foreset.ir.types import STRING
+from foreset.ir.text import print_value
 
 _TURNED = {"<=": ">=", "=": "=", "!=": "!="}
 
@@ -65,23 +62,6 @@ def print_call(call: Member) -> str:
 def print_operand(operand: Operand) -> str:
     """A variable or a constant."""
     return operand.name if isinstance(operand, Variable) else print_value(operand)
-
-
-def print_value(value: Value) -> str:
-    """A constant as rules write it."""
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case dt.datetime():
-            return f'timestamp("{value.isoformat(sep=" ")}")'
-        case dt.date():
-            return f'date("{value.isoformat()}")'
-        case Decimal():
-            return f"{value:f}"
-        case str():
-            return print_term(Const(value, STRING))
-        case _:
-            return str(value)
 
 
 def _linear(literal: Linear) -> str:

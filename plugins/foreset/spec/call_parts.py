@@ -8,7 +8,7 @@ from foreset.diagnostics import Span
 from foreset.ir.rules import DomainCall
 from foreset.ir.terms import Term
 from foreset.spec import rule_faults as faults
-from foreset.spec.work import WORK, Argument, fault
+from foreset.spec.work import WORK, Argument, begun, fault, more
 
 
 class Asked(NamedTuple):
@@ -53,13 +53,7 @@ class CallParts:
                 fault(faults.argument_twice(one.name, one.span))
         return Pattern(tuple(one.term for one in fields), names)
 
-    def fields(self, parts: list[Argument]) -> list[Argument]:
-        return parts
-
-    def more_fields(self, parts: list[Any]) -> list[Argument]:
-        before: list[Argument] = parts[0]
-        before.append(parts[1])
-        return before
+    fields, more_fields = begun, more
 
     def asked_whether(self, parts: list[Any]) -> DomainCall:
         word, asked, close = parts

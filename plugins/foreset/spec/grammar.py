@@ -24,7 +24,7 @@ from foreset.spec.lalr import Automaton, StopError, Token, compile_grammar
 from foreset.spec.set_parts import SetParts, set_name
 from foreset.spec.source import Passage
 from foreset.spec.syntax import syntax_fault
-from foreset.spec.work import WORK, Argument, Called, at, constant, fault, place, through, work_on
+from foreset.spec.work import WORK, Argument, Called, at, begun, constant, fault, more, place, through, work_on
 
 MAX_RULE = 10_000
 MAX_NESTING = 40
@@ -141,13 +141,7 @@ class _Build(SetParts, CallParts):
         fault(faults.bad_head(at(literal), hint))
         return Atom("", (), span=literal.span)
 
-    def literals(self, parts: list[Any]) -> list[Literal]:
-        return parts
-
-    def more_literals(self, parts: list[Any]) -> list[Literal]:
-        before: list[Literal] = parts[0]
-        before.append(parts[1])
-        return before
+    literals, more_literals = begun, more
 
     # ------------------------------------------------------------ literals
     def atom(self, parts: list[Any]) -> Atom:
@@ -200,13 +194,7 @@ class _Build(SetParts, CallParts):
                 fault(faults.argument_twice(arg.name, arg.span))
         return Called(name.text, tuple(arg.term for arg in named), tuple(names), span, name)
 
-    def arguments(self, parts: list[Any]) -> list[Term | Argument]:
-        return parts
-
-    def more_arguments(self, parts: list[Any]) -> list[Term | Argument]:
-        before: list[Term | Argument] = parts[0]
-        before.append(parts[1])
-        return before
+    arguments, more_arguments = begun, more
 
     def named(self, parts: list[Any]) -> Argument:
         name: Token = parts[0]

@@ -8,7 +8,7 @@ from foreset.ir.rules import Aggregated, DomainCall, Literal, SetOf, literal_var
 from foreset.ir.terms import Term, Var
 from foreset.spec import rule_faults as faults
 from foreset.spec.lalr import Token
-from foreset.spec.work import WORK, at, fault, place
+from foreset.spec.work import WORK, at, begun, fault, more, place
 
 
 def set_name(result: Var) -> str:
@@ -19,29 +19,9 @@ def set_name(result: Var) -> str:
 class SetParts:
     """One method for each alternative of rules.lark about sets."""
 
-    def conjunction(self, parts: list[Any]) -> list[Any]:
-        return parts
-
-    def more_conjunction(self, parts: list[Any]) -> list[Any]:
-        before: list[Any] = parts[0]
-        before.append(parts[1])
-        return before
-
-    def one_free(self, parts: list[Token]) -> list[Token]:
-        return parts
-
-    def more_free(self, parts: list[Any]) -> list[Token]:
-        before: list[Token] = parts[0]
-        before.append(parts[1])
-        return before
-
-    def elements(self, parts: list[Any]) -> list[Term]:
-        return parts
-
-    def more_elements(self, parts: list[Any]) -> list[Term]:
-        before: list[Term] = parts[0]
-        before.append(parts[1])
-        return before
+    conjunction, more_conjunction = begun, more
+    one_free, more_free = begun, more
+    elements, more_elements = begun, more
 
     def several(self, parts: list[Any]) -> list[Term]:
         return [parts[0], *parts[1]]

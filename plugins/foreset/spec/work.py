@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from foreset.diagnostics import Diagnostic, Span
 from foreset.ir.rules import DomainCall, Literal, SetOf
@@ -92,3 +92,15 @@ def constant(found: Const | Diagnostic) -> Const:
 def at(node: Term | Literal | SetOf | DomainCall) -> Span:
     assert node.span is not None
     return node.span
+
+
+def begun(_: object, parts: list[Any]) -> list[Any]:
+    """The first of a list, as a method of the builder."""
+    return parts
+
+
+def more(_: object, parts: list[Any]) -> list[Any]:
+    """One more of it: the list so far and what follows; it grows in place, since rules can be long."""
+    before: list[Any] = parts[0]
+    before.append(parts[1])
+    return before
