@@ -15,7 +15,7 @@ from random import Random
 from unittest.mock import patch
 
 from tests.property.clingo_oracle import BeyondReach, Oracle
-from tests.refresh_cases import Case, Night, always, in_normal_form, only_grows, problem
+from tests.refresh_cases import Case, Night, always, in_normal_form, keeping_supports, only_grows, problem
 
 import foreset.reference.replica as replica_module
 from foreset.ir.program import Program
@@ -175,7 +175,29 @@ def check(case: Case, known: Truth | None = None, lines: Sequence[str] = FIXED) 
         for line in lines:
             run_line(case, facts, line, always(line), tally, loaded)
         run_line(case, facts, "mix", mixed(Random(case.seed)), tally, loaded, toggle=Random(case.seed + 1))
+    if case.seed % 3 == 0 or case.seed < 0:
+        check_supports(case, facts, tally)
     return tally
+
+
+def check_supports(case: Case, facts: Truth, tally: Tally) -> None:
+    """The same program where supports are kept, by StDel and by any strategy: rows and supports are exact."""
+    program, layering = in_normal_form(keeping_supports(case.program))
+    if program.views == facts.program.views:
+        return
+    kinds = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}
+    last = {source.name: facts.states[-1][source.name] for source in program.sources}
+    whole = evaluate(layering.strata, last, kinds, program.max_rounds)
+    facts = replace(facts, counts=None)  # with supports between, the rules have other derivations
+    with patch.object(replica_module, "translate", Procedures()):
+        loaded = Replica(program, layering)
+        refresh(loaded, case, facts, 0, "load with supports", always("recompute"), tally)
+        for line, chooser in (("stdel", always("stdel")), ("mix with supports", mixed(Random(case.seed)))):
+            replica = copy_of(loaded)
+            for number in range(1, len(case.nights)):
+                refresh(replica, case, facts, number, line, chooser, tally)
+            for view in program.views:
+                _same(replica.contents[view.name], whole[view.name], f"{line}, at the end, view {view.name}")
 
 
 def mixed(rng: Random) -> Chooser:
@@ -184,7 +206,7 @@ def mixed(rng: Random) -> Chooser:
     def pick(stratum: Stratum, situation: Situation) -> Choice:
         if situation.rebuild:
             return Choice("recompute", situation.rebuild)
-        names = [name for name in (*FIXED[:-1], "aggregate") if not problem(stratum, situation, name)]
+        names = [name for name in (*FIXED[:-1], "stdel", "aggregate") if not problem(stratum, situation, name)]
         if not any(size.changed for size in situation.sizes.values()):
             names.append("skip")
         return Choice(rng.choice(names), "by lot")

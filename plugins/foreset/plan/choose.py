@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from foreset.ir.aggregates import Upkeep
+from foreset.ir.program import SUPPORTED
 from foreset.ir.rules import atoms
 from foreset.ir.strata import Stratum
 from foreset.plan.translate import COUNTED, refusal
@@ -128,14 +129,17 @@ def _declared(stratum: Stratum) -> str:
 
 def _named(stratum: Stratum, situation: Situation, strategy: str, *, only_grows: bool, strict: bool) -> Choice:
     because = f"the view declares `strategy: {strategy}`"
-    problem = refusal(stratum, strategy)
+    taken = "stdel" if strategy in SUPPORTED else strategy
+    problem = refusal(stratum, taken)
     if strategy == "insert" and not only_grows:
         problem = "deletions reach it, and `insert` has no deletion phase"
     if problem:
         return Choice("dred", f"{because}, but {problem}")
     if strategy in COUNTED and not situation.counters:
         return Choice("recompute", f"{because}; its counters are built first", refused=strict)
-    return Choice(strategy, because)
+    if taken == "stdel" and stratum.cyclic:
+        because += "; circles in the data are looked for, and rows on them rederived"
+    return Choice(taken, because)
 
 
 def _only_grows(stratum: Stratum, changed: Mapping[str, Size]) -> bool:

@@ -65,10 +65,11 @@ def refusal(stratum: Stratum, strategy: str) -> str:
 
 def _unsupported(stratum: Stratum) -> str:
     """Why deletions cannot follow supports."""
-    if footing(stratum) is None:
-        return "its derivations are not kept: they are where the view declares `strategy: stdel` from the start"
     if stratum.cyclic and shield_of(stratum) is None:
         return "a row may help to derive itself, and no column shows where"
+    if footing(stratum) is None:
+        declared = "stdel-acyclic" if stratum.cyclic else "stdel"
+        return f"its derivations are kept only where the view declares `strategy: {declared}`"
     return ""
 
 
