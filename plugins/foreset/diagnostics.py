@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from enum import StrEnum
 
 
@@ -86,3 +87,10 @@ class Report:
     def ok(self) -> bool:
         """True when nothing refuses the spec; warnings may remain."""
         return not self.errors
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """The hint that names the nearest of `known`, in whatever case, or `otherwise`."""
+    folded = {one.lower(): one for one in known}
+    close = get_close_matches(name[:100].lower(), folded, n=1)
+    return f"did you mean `{folded[close[0]]}`?" if close else otherwise

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+from foreset.diagnostics import did_you_mean
 from foreset.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
@@ -138,8 +138,7 @@ class Warehouse:
                     raise SpecError(loaded.report.errors)
                 return loaded.source, loaded.file
             names.append(name)
-        close = get_close_matches(group, names, n=1)
-        hint = f"did you mean `{close[0]}`?" if close else f"groups here: {', '.join(sorted(names)) or 'none'}"
+        hint = did_you_mean(group, names, f"groups here: {', '.join(sorted(names)) or 'none'}")
         raise UsageError(f"there is no group `{group}` in {self.specs}", hint)
 
     @contextmanager

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
+from foreset.diagnostics import did_you_mean
 
 if TYPE_CHECKING:
     from foreset.cli.groups import Ready
@@ -52,7 +53,6 @@ def explain(
 
 
 def _strata(found: Ready, group: str, view: str) -> tuple[StratumFacts, ...]:
-    from foreset.cli.groups import did_you_mean
     from foreset.errors import UsageError
     from foreset.explain.strata import facts_of
     from foreset.ir.program import auxiliaries, is_hidden
@@ -71,7 +71,6 @@ def _strata(found: Ready, group: str, view: str) -> tuple[StratumFacts, ...]:
 
 
 def _steps(found: Ready, stratum: StratumFacts, strategy: str) -> tuple[str, tuple[Line, ...]]:
-    from foreset.cli.groups import did_you_mean
     from foreset.errors import UsageError
     from foreset.explain.steps import Line, describe
     from foreset.explain.strata import SMALL

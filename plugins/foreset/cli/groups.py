@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 
 from foreset.analyse.across import check_groups
-from foreset.diagnostics import Diagnostic, Severity
+from foreset.diagnostics import Diagnostic, Severity, did_you_mean
 from foreset.errors import SpecError, UsageError
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering
@@ -59,12 +58,6 @@ def ready(specs: Path, name: str) -> Ready:
     if group.errors or group.program is None or group.layering is None:
         raise SpecError(group.diagnostics)
     return Ready(group.program, group.layering)
-
-
-def did_you_mean(wanted: str, known: Iterable[str], otherwise: str = "") -> str:
-    """A hint that names the closest of the known names."""
-    close = get_close_matches(wanted, tuple(known), n=1)
-    return f"did you mean `{close[0]}`?" if close else otherwise
 
 
 def _together(found: Sequence[Group]) -> list[Group]:

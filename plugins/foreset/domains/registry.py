@@ -6,9 +6,9 @@ A package offers one by an entry point of the group `foreset.domains`. A spec ca
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from importlib.metadata import entry_points
 
+from foreset.diagnostics import did_you_mean
 from foreset.domains.builtin import BUILTIN
 from foreset.domains.provider import DomainFailed, Provider
 
@@ -32,6 +32,6 @@ def provider_of(name: str, more: Mapping[str, Provider] | None = None) -> Provid
     if name in offered:
         loaded: Provider = offered[name].load()
         return loaded
-    close = get_close_matches(name, [*known, *offered], n=1)
-    hint = f"did you mean `{close[0]}`?" if close else f"known are: {', '.join(sorted([*known, *offered]))}"
+    names = sorted([*known, *offered])
+    hint = did_you_mean(name, names, f"known are: {', '.join(names)}")
     raise DomainFailed(f"no provider is called `{name}`", hint)

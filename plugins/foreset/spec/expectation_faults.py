@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from foreset.diagnostics import Diagnostic, Severity, Span
-from foreset.spec.faults import did_you_mean, shown
+from foreset.diagnostics import Diagnostic, Severity, Span, did_you_mean
+from foreset.spec.faults import shown
 
 FORM = "write `- not_null: column`, or another name of docs/quality.md; `severity`, `on` and `note` may stand beside it"
 

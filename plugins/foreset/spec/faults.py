@@ -7,9 +7,8 @@ before it enters a message, so that no diagnostic grows with its file.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from difflib import get_close_matches
 
-from foreset.diagnostics import Diagnostic, Severity, Span
+from foreset.diagnostics import Diagnostic, Severity, Span, did_you_mean
 
 SHOWN = 40
 
@@ -18,12 +17,6 @@ def shown(text: str) -> str:
     """A user's text as a message quotes it: one line, not long."""
     line = " ".join(text.split())
     return line if len(line) <= SHOWN else f"{line[: SHOWN - 3]}..."
-
-
-def did_you_mean(name: str, known: Collection[str], otherwise: str = "") -> str:
-    """The hint that names the nearest of `known`, or `otherwise`."""
-    close = get_close_matches(name[:100].lower(), known, n=1)
-    return f"did you mean `{close[0]}`?" if close else otherwise
 
 
 def _list(names: Sequence[str]) -> str:
@@ -165,9 +158,7 @@ def bad_schedule(text: str, span: Span, reason: str) -> Diagnostic:
 
 def unknown_timezone(text: str, span: Span, known: Collection[str]) -> Diagnostic:
     """Not in the tz database."""
-    close = {name.lower(): name for name in known}
-    found = get_close_matches(text[:100].lower(), close, n=1)
-    hint = f"did you mean `{close[found[0]]}`?" if found else "write a name of the tz database, as Europe/Berlin"
+    hint = did_you_mean(text, known, "write a name of the tz database, as Europe/Berlin")
     return Diagnostic("FS019", f"`{shown(text)}` is not a time zone", span, hint)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from foreset.diagnostics import Diagnostic, Span
-from foreset.spec.faults import did_you_mean, shown
+from foreset.diagnostics import Diagnostic, Span, did_you_mean
+from foreset.spec.faults import shown
 
 
 # ---------------------------------------------------------------- syntax

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from foreset.analyse.faults.names import did_you_mean, listed
-from foreset.diagnostics import Diagnostic, Severity, Span
+from foreset.analyse.faults.names import listed
+from foreset.diagnostics import Diagnostic, Severity, Span, did_you_mean
 from foreset.ir.types import Type
 
 

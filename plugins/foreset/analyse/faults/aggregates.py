@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from foreset.analyse.faults.names import did_you_mean, listed
-from foreset.diagnostics import Diagnostic, Span
+from foreset.analyse.faults.names import listed
+from foreset.diagnostics import Diagnostic, Span, did_you_mean
 from foreset.ir.aggregates import Aggregate
 from foreset.ir.types import Type
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from foreset.analyse.faults.names import did_you_mean, listed
-from foreset.diagnostics import Diagnostic, Span
+from foreset.analyse.faults.names import listed
+from foreset.diagnostics import Diagnostic, Span, did_you_mean
 
 
 def unknown_domain(name: str, span: Span, known: Collection[str]) -> Diagnostic:

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from difflib import get_close_matches
 
-from foreset.diagnostics import Diagnostic, Span
+from foreset.diagnostics import Diagnostic, Span, did_you_mean
 from foreset.ir.functions import FUNCTIONS, OPERATORS
 
 _FUNCTION_NAMES = tuple(name for name in FUNCTIONS if name not in OPERATORS)
 _SHOWN = 12
-
-
-def did_you_mean(name: str, known: Collection[str], otherwise: str = "") -> str:
-    """The hint that names the nearest of `known`, or `otherwise`."""
-    close = get_close_matches(name[:100], known, n=1)
-    return f"did you mean `{close[0]}`?" if close else otherwise
 
 
 def listed(names: Collection[str]) -> str:

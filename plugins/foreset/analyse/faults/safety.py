@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from foreset.analyse.faults.names import did_you_mean
-from foreset.diagnostics import Diagnostic, Span
+from foreset.diagnostics import Diagnostic, Span, did_you_mean
 
 
 def _hint(name: str, known: Collection[str], *, negated: bool) -> str:
