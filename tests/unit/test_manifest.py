@@ -53,10 +53,18 @@ def test_a_row_comes_back_as_it_was(layout: Layout) -> None:
     assert list(row.views["closure"].columns) == ["src", "dst"]
 
 
+def seqs(layout: Layout, **wanted: int) -> list[int]:
+    return [row.seq for row in manifest.history(layout.root, layout.group, **wanted)]
+
+
 def test_seqs_follow_each_other_and_the_newest_is_found_behind_a_checkpoint(layout: Layout) -> None:
     for k in range(1, 26):
         assert manifest.commit(layout, row_of(opened(layout, f"r{k}"))) == Committed(k)
-    assert [row.seq for row in manifest.history(layout.root, layout.group)] == list(range(1, 26))
+    assert seqs(layout) == list(range(1, 26))
+    assert seqs(layout, last=3) == [23, 24, 25]
+    assert seqs(layout, upto=7, last=2) == [6, 7]
+    assert seqs(layout, upto=2) == [1, 2]
+    assert seqs(layout, upto=0) == []
     assert any("checkpoint" in f.path for f in files.list_files(layout.manifest))
     newest = manifest.newest(layout.root, layout.group)
     assert newest is not None

@@ -78,7 +78,7 @@ class Forecast:
 
 def forecast(layout: Layout, program: Program, layering: Layering) -> Forecast:
     """Look ahead; `program` is in normal form."""
-    past = manifest.history(layout.root, layout.group)
+    past = manifest.history(layout.root, layout.group, last=REMEMBERED)
     last = past[-1] if past else None
     before = {name: last.fingerprints.get(name, "") for name in last.views} if last else None
     reasons = rebuilt(layering, fingerprints(program, layering), before)

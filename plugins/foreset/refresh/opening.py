@@ -12,6 +12,7 @@ from foreset.ir.program import Program
 from foreset.ir.strata import Layering
 from foreset.plan.fingerprint import fingerprints
 from foreset.plan.frozen import RefreshPlan, Request
+from foreset.plan.history import REMEMBERED
 from foreset.plan.rebuild import rebuilt
 from foreset.refresh.context import Context, Listener, read_spec, understood
 from foreset.spec.suites import suite_files
@@ -62,7 +63,7 @@ def resume(spark: SparkSession, run: Run, listen: Listener = lambda _: None) -> 
         raise EnvironmentFault(f"run {run.run_id} has no plan", "run its open task again")
     plan = RefreshPlan.from_json(text)
     program, layering = understood(plan)
-    past = [row for row in history(run.layout.root, run.layout.group) if row.seq <= run.prev_seq]
+    past = history(run.layout.root, run.layout.group, upto=run.prev_seq, last=REMEMBERED)
     previous = past[-1] if past else None  # not the newest: a retry may find its own commit there
     costs = [row.extra.get("strata", []) for row in past]
 

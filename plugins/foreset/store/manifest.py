@@ -79,10 +79,18 @@ def newest(root: str, group: str) -> ManifestRow | None:
     return snapshot.newest if snapshot else None
 
 
-def history(root: str, group: str) -> list[ManifestRow]:
-    """All committed refreshes, oldest first."""
+def history(root: str, group: str, *, upto: int | None = None, last: int | None = None) -> list[ManifestRow]:
+    """Committed refreshes, oldest first: all of them, those up to a seq, or only the `last` so many of these.
+
+    Each row is a file, so what is not wanted is not read.
+    """
     table = _opened(Layout(root, group))
-    return [] if table is None else sorted(_decoded(table, delta.listed_files(table)), key=lambda row: row.seq)
+    if table is None:
+        return []
+    files = sorted(delta.listed_files(table, bounds=True), key=lambda file: int(file["max.seq"]))
+    wanted = [file for file in files if upto is None or file["min.seq"] <= upto]
+    rows = _decoded(table, wanted[-last:] if last is not None else wanted)
+    return sorted((row for row in rows if upto is None or row.seq <= upto), key=lambda row: row.seq)
 
 
 def at(root: str, group: str, seq: int) -> ManifestRow | None:
