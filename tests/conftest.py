@@ -15,6 +15,9 @@ _WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 os.environ["AIRFLOW_HOME"] = str(Path(__file__).resolve().parents[1] / ".cache" / f"airflow-test{_WORKER}")
 os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "False"
 
+# JVMs of tests live for minutes: compiling their code well takes longer than running it. One third less CPU.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+
 _SLOW_DATA = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 # No deadline: it measures wall time, which says nothing on a shared machine.

@@ -40,6 +40,9 @@ def spark_home_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
 def spark_handle(spark_home_warehouse: str) -> Iterator[SessionHandle]:
     """The open session behind `spark`."""
     with open_session(os.environ.get("FORESET_TEST_SPARK", "embedded"), spark_home_warehouse, SETTINGS) as handle:
+        # For a handful of rows, compiling a plan to bytecode takes longer than walking it.
+        handle.spark.conf.set("spark.sql.codegen.wholeStage", "false")
+        handle.spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         yield handle
 
 

@@ -33,7 +33,7 @@ def test_a_night_a_load_and_a_quiet_night(world: World) -> None:
     assert words(wh.read("reach.closure")) == closed(AFTER_THE_NIGHT)
     assert words(wh.read("reach.dead_end")) == {"b", "g"}
     assert {name: view.strategy for name, view in second.views.items()} == {
-        "closure": "dred", "dead_end": "counting", "two_steps": "counting"
+        "closure": "dredf", "dead_end": "counting", "two_steps": "counting"
     }  # fmt: skip
     assert second.verification["verdict"] == "passed"
     assert second.verification["rows"] > 20
