@@ -109,6 +109,15 @@ def expect(name: str, **arguments: Any) -> Expectation:
     return Expectation(name, arguments, sentence(name, arguments))
 
 
+def test_a_failure_without_a_word_is_a_failure() -> None:
+    class Odd:
+        def __ge__(self, _: object) -> bool:
+            raise AssertionError
+
+    (one,) = found(expect("expect_column_values_to_be_between", column="n", min_value=1), rows=[(Odd(), "a")])  # type: ignore[list-item]
+    assert (one.success, one.error) == (False, "an exception without a message")
+
+
 def test_offending_rows_are_the_rows_themselves() -> None:
     """Not what pandas makes of them: a whole number beside a NULL stays what it is."""
     in_set, null, unique = found(

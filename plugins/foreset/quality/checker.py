@@ -243,8 +243,8 @@ def _observed(value: Any) -> str:  # noqa: ANN401 - a number, a text, a list, a 
 
 def _error(info: Any) -> str:  # noqa: ANN401 - one mapping, or one for each metric
     parts = [info] if "raised_exception" in info else [part for part in info.values() if isinstance(part, dict)]
-    words = (str(part.get("exception_message")) for part in parts if part.get("raised_exception"))
-    return cell(next(words, "").strip().splitlines()[0]) if any(part.get("raised_exception") for part in parts) else ""
+    raised = [str(part.get("exception_message") or "").strip() for part in parts if part.get("raised_exception")]
+    return cell((raised[0] or "an exception without a message").splitlines()[0]) if raised else ""
 
 
 def _for_pages(one: Any, expectation: Expectation) -> None:  # noqa: ANN401 - theirs

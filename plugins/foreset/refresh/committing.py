@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from foreset.store.types import row_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame
 
 Facts = Mapping[str, Any]
 ENGINE = ("engine", "engine_reason")
@@ -50,7 +51,7 @@ def _write_view(context: Context, view: View) -> ViewPin:
     facts = view_facts(context, view.name)
     plus, minus = facts["plus"], facts["minus"]
     previous = context.previous.views.get(view.name) if context.previous else None
-    columns = {column.name: str(column.type) for column in view.columns}
+    columns = _declared(view.columns)
     same = previous is not None and dict(previous.columns) == columns
     stratum = context.mark(f"stratum-{context.layering.of(view.name).number}") or {}
     told: Facts = {"strategy": stratum["strategy"], "reason": stratum["reason"], "columns": columns}
@@ -64,7 +65,7 @@ def _write_view(context: Context, view: View) -> ViewPin:
 
 def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts, minus: Facts) -> Written:
     path, seq, run = context.layout.view(view.name), context.run.seq, context.run
-    columns = {column.name: str(column.type) for column in view.columns}
+    columns = _declared(view.columns)
     if previous is None:
         signed.create(path, columns)
         return pins.write_once(run, path, None, _load(context, view, path, plus), absolute=True)
@@ -77,7 +78,7 @@ def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts
                 sides = _arrow(plus, columns), _arrow(minus, columns)
                 signed.rebase_arrow(path, previous.version, *sides, seq, txn)
                 return
-            came, went = _frame(context, plus, view.columns), _frame(context, minus, view.columns)
+            came, went = staged_frame(context, plus, view.columns), staged_frame(context, minus, view.columns)
             signed.rebase(context.spark, path, previous.version, came, went, seq, txn)
 
         return pins.write_once(run, path, previous.version, rebase, absolute=True)
@@ -86,7 +87,7 @@ def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts
         if _few(context, plus, minus):
             signed.append_arrow(path, _arrow(plus, columns), _arrow(minus, columns), seq, txn)
         else:
-            came, went = _frame(context, plus, view.columns), _frame(context, minus, view.columns)
+            came, went = staged_frame(context, plus, view.columns), staged_frame(context, minus, view.columns)
             signed.append(path, came, went, seq, txn)
 
     return pins.write_once(run, path, previous.version, append)
@@ -95,14 +96,9 @@ def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts
 def _load(context: Context, view: View, path: str, plus: Facts) -> Callable[[Txn], None]:
     def load(txn: Txn) -> None:
         if _few(context, plus):
-            declared = {column.name: str(column.type) for column in view.columns}
-            signed.load_arrow(path, _arrow(plus, declared), context.run.seq, txn)
+            signed.load_arrow(path, _arrow(plus, _declared(view.columns)), context.run.seq, txn)
             return
-        rows = _frame(context, plus, view.columns)
-        if rows is None:
-            schema = row_schema(tuple(c.type for c in view.columns), tuple(c.name for c in view.columns))
-            rows = context.spark.createDataFrame([], schema)
-        signed.load(path, rows, context.run.seq, txn)
+        signed.load(path, _rows(context, plus, view.columns), context.run.seq, txn)
 
     return load
 
@@ -129,29 +125,22 @@ def _write_counters(context: Context, view: str, before: StatePin | None, change
     if before is not None and not changes["rows"]:
         return before
     path = context.layout.state(view) if before is None else context.layout.resolve(before.path)
-
-    kinds = {column.name: str(column.type) for column in stored}
+    kinds = _declared(stored)
 
     def load(txn: Txn) -> None:
         if _few(context, changes):
             counters.load_arrow(path, _arrow(changes, kinds), seq, txn)
             return
-        rows = _frame(context, changes, stored)
-        if rows is None:
-            schema = row_schema(tuple(c.type for c in stored), tuple(c.name for c in stored))
-            rows = context.spark.createDataFrame([], schema)
-        counters.load(path, rows, names, seq, txn)
+        counters.load(path, _rows(context, changes, stored), names, seq, txn)
 
     def append(txn: Txn) -> None:
         if _few(context, changes):
             counters.append_arrow(path, _arrow(changes, kinds), seq, txn)
             return
-        rows = _frame(context, changes, stored)
-        assert rows is not None
-        counters.append_delta(path, rows, names, seq, txn)
+        counters.append_delta(path, _rows(context, changes, stored), names, seq, txn)
 
     if before is None:
-        counters.create(path, {column.name: str(column.type) for column in declared})
+        counters.create(path, _declared(declared))
         written = pins.write_once(run, path, None, load, absolute=True)
     else:
         written = pins.write_once(run, path, before.version, append)
@@ -248,8 +237,17 @@ def _arrow(side: Facts, columns: Mapping[str, str]) -> pa.Table:
     return arrow_dataset.dataset(side["path"], format="parquet").to_table(schema.names).cast(schema)
 
 
-def _frame(context: Context, side: Facts, columns: tuple[Column, ...]) -> Any:  # noqa: ANN401 - a DataFrame or None
-    return staged_frame(context, side, columns)
+def _rows(context: Context, side: Facts, columns: tuple[Column, ...]) -> DataFrame:
+    """What was staged; an empty frame for no rows."""
+    found = staged_frame(context, side, columns)
+    if found is not None:
+        return found
+    return context.spark.createDataFrame([], row_schema([c.type for c in columns], [c.name for c in columns]))
+
+
+def _declared(columns: Sequence[Column]) -> dict[str, str]:
+    """Names and types, as tables and the manifest have them."""
+    return {column.name: str(column.type) for column in columns}
 
 
 def engine_version() -> str:

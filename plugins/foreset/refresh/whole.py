@@ -87,7 +87,7 @@ def refresh(
     if isinstance(opened, AlreadyCommitted):
         row = at(layout.root, layout.group, opened.seq)
         assert row is not None
-        return result_of(row, "committed", watch.seconds)
+        return _result_of(layout.group, row, watch.seconds)
     try:
         with failures_told(opened):
             return _through(opened, watch, dry_run=request.dry_run)
@@ -158,7 +158,7 @@ def _where(facts: Mapping[str, Any]) -> tuple[str, str]:
     return facts.get("engine", ""), facts.get("engine_reason", "")
 
 
-def result_of(row: ManifestRow, status: str, seconds: float) -> RefreshResult:
+def _result_of(group: str, row: ManifestRow, seconds: float) -> RefreshResult:
     """What a committed refresh did, from its manifest row."""
     records = {name: record for record in row.extra.get("strata", []) for name in record["views"]}
     views = {
@@ -167,7 +167,6 @@ def result_of(row: ManifestRow, status: str, seconds: float) -> RefreshResult:
                          *_where(records[name]))
         for name, pin in row.views.items() if not is_hidden(name)
     }  # fmt: skip
-    group = next(iter(row.views.values())).path.split("/")[0]
     told = row.verification, views, row.refresh_id
     domains = row.extra.get("domains", {}), tuple(row.extra.get("warnings", ()))
-    return RefreshResult(group, row.seq, status, seconds, *told, {}, row.quality, *domains)
+    return RefreshResult(group, row.seq, "committed", seconds, *told, {}, row.quality, *domains)
