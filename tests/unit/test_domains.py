@@ -160,8 +160,8 @@ def test_too_many_rows_are_refused(tmp_path: Path) -> None:
 
 
 def test_every_type_comes_back_from_the_record(tmp_path: Path) -> None:
-    asked = function("of", "at date", "t timestamp, p decimal(5;2), w string, b boolean, x double")
-    values = [["2026-11-18T02:00:00", "1.50", 'é\n"', True, 0.5], [None, None, None, None, None]]
+    asked = function("of", "at date", "t timestamp, p decimal(5;2), w string, b boolean, x double, r array<binary>")
+    values = [["2026-11-18T02:00:00", "1.50", 'é\n"', True, 0.5, [b"\xff\x00", b""]], [None] * 6]
     key = (dt.date(2026, 11, 18),)
     domain = Domain("d", "counted", (asked,))
     given = calls(tmp_path, Counting({key: values})).answers(domain, asked, [key])

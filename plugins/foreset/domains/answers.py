@@ -15,6 +15,8 @@ from foreset.ir.terms import Row, Value
 from foreset.ir.types import Type
 from foreset.ir.values import Misfit, coerce, sort_key
 
+_ANY_BYTES = ("utf-8", "surrogateescape")  # bytes that are no text go into JSON and come back too
+
 
 def typed(function: DomainFunction, answer: Iterable[object]) -> tuple[Row, ...]:
     """The rows of one answer, each once, in order; DomainFailed where one is not what was declared."""
@@ -82,7 +84,7 @@ def _plain(value: Value) -> object:
         case dt.datetime() | dt.date():
             return value.isoformat()
         case bytes():
-            return value.decode()
+            return value.decode(*_ANY_BYTES)
         case tuple():
             return [_plain(item) for item in value]
         case _:
@@ -91,7 +93,15 @@ def _plain(value: Value) -> object:
 
 def from_json(values: Sequence[object], columns: Sequence[Column]) -> Row:
     """The row that `to_json` wrote."""
-    return tuple(coerce(value, column.type) for value, column in zip(values, columns, strict=True))
+    return tuple(coerce(_read(value, column.type), column.type) for value, column in zip(values, columns, strict=True))
+
+
+def _read(value: object, kind: Type) -> object:
+    if kind.name == "binary" and isinstance(value, str):
+        return value.encode(*_ANY_BYTES)
+    if kind.element is not None and isinstance(value, list):
+        return [_read(item, kind.element) for item in value]
+    return value
 
 
 def digest(rows: Iterable[Row]) -> str:
