@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -248,6 +249,13 @@ def test_unknown_seqs_are_named(nights: Nights) -> None:
     nights.night("n1")
     with pytest.raises(errors.UsageError, match=r"no seq 4[\s\S]*its newest is seq 1"):
         reading.read_seq(nights.layout, 4)
+
+
+@pytest.mark.parametrize(("verification", "tone"), [(PASSED, "good"), (OFF, "caution"), ({}, "caution")])
+def test_the_history_and_the_first_line_agree(nights: Nights, verification: dict[str, Any], tone: str) -> None:
+    nights.night("n1", verification)
+    run = reading.read_seq(nights.layout)
+    assert headline(run).tone == charts.sign(run) == tone
 
 
 def test_the_history_has_published_and_failed_refreshes_in_order(nights: Nights) -> None:

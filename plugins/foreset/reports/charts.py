@@ -98,8 +98,7 @@ def sign(run: Run) -> str:
     """The tone of a refresh by itself, whatever came after it."""
     if run.state in ("committed", "unchanged"):
         warned = bool(run.quality and run.quality.broken) or run.rolled_back_to is not None
-        unverified = run.verification is not None and run.verification.verdict == "not checked"
-        return "caution" if warned or unverified else "good"
+        return "caution" if warned or run.unverified else "good"
     if run.state in ("failed", "silent"):
         return "bad"
     return "wait" if run.state == "running" else headline(run).tone

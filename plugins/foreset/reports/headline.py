@@ -68,10 +68,9 @@ def _committed(run: Run) -> Headline:
         back = f"Someone brought back the numbers of refresh {run.rolled_back_to}: readers see them since"
         return Headline("With care", f"{back} {words.moment(run.committed_at)}.", "caution")
     warnings = len(run.quality.broken) if run.quality else 0
-    unverified = run.verification is None or run.verification.verdict == "not checked"
     if warnings:
         return Headline(f"Yes, with {words.counted(warnings, 'warning')}", f"{shown} {_checks(run)}", "caution")
-    if unverified:
+    if run.unverified:
         return Headline("Yes, but unverified", f"{shown} {_checks(run)}", "caution")
     return Headline("Yes", f"{shown} {_checks(run)}", "good")
 

@@ -190,6 +190,12 @@ class Run:
         return self.failures[-1] if self.failures else None
 
     @property
+    def unverified(self) -> bool:
+        """Whether it was published without a look at whether it is right; a rollback brings back what was looked at."""
+        checked = self.verification is not None and self.verification.verdict != "not checked"
+        return self.state is State.COMMITTED and self.rolled_back_to is None and not checked
+
+    @property
     def inserted(self) -> int:
         """Rows that came, over all views."""
         return sum(view.inserted for view in self.views)
