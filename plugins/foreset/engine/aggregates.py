@@ -7,7 +7,7 @@ large group costs as much as a small one where its accumulators are invertible.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from foreset.engine.cutting import cut
 from foreset.engine.frames import Frames, Piece
 from foreset.engine.gathering import (
+    Inputs,
     elements,
     filled,
     fold_term,
@@ -189,11 +190,11 @@ def _changes(aggregation: Aggregation) -> list[Column]:
     return columns
 
 
-def _fold_changes(each: Accumulator, inputs: Sequence[tuple[Column, object]], place: int) -> list[Column]:
+def _fold_changes(each: Accumulator, inputs: Inputs, place: int) -> list[Column]:
     assert each.fold is not None
     takes = zip(each.inputs, each.fold.takes, strict=True)
     row = F.struct(*(inputs[k][0].cast(spark_type(kind)).alias(name) for k, (name, kind) in takes))
-    there = filled(each, inputs)  # type: ignore[arg-type]
+    there = filled(each, inputs)
     came = F.col("s") > 0
     return [
         F.sort_array(F.collect_list(F.when(there & came, row))).alias(f"d{place}"),
@@ -263,10 +264,10 @@ def _gone(aggregation: Aggregation) -> Column:
 
 
 # ---------------------------------------------------------------- failures
-def _explained(error: PySparkException, again: object, rule: Rule) -> ForesetError:
+def _explained(error: PySparkException, again: Callable[[], object], rule: Rule) -> ForesetError:
     """The error to raise: the reference finds the group by doing the same."""
     try:
-        again()  # type: ignore[operator]
+        again()
     except EvaluationError as found:
         return found
     text = str(error).strip()

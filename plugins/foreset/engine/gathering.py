@@ -6,7 +6,7 @@ what the reference does, so that doubles agree to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -126,16 +126,15 @@ def pair(accumulator: Accumulator, values: Sequence[Column]) -> Column:
     return F.struct(key.alias("k"), value.alias("v"))
 
 
-def best(choose: object, accumulator: Accumulator, pairs: Column) -> Column:
+def best(choose: Callable[[Column], Column], accumulator: Accumulator, pairs: Column) -> Column:
     """The field of the best pair that the accumulator holds."""
-    chosen: Column = choose(pairs)  # type: ignore[operator]
-    return chosen["v" if accumulator.kind in (Kind.AT_LEAST, Kind.AT_GREATEST) else "k"]
+    return choose(pairs)["v" if accumulator.kind in (Kind.AT_LEAST, Kind.AT_GREATEST) else "k"]
 
 
 # ---------------------------------------------------------------- doubles in canonical order
-def _of_doubles(value: Column, compute: object) -> Column:
+def _of_doubles(value: Column, compute: Callable[[Column], Column]) -> Column:
     found = F.sort_array(F.collect_list(value.cast(spark_type(DOUBLE))))
-    return F.when(F.size(found) > 0, compute(found))  # type: ignore[operator]
+    return F.when(F.size(found) > 0, compute(found))
 
 
 def neumaier(values: Column) -> Column:

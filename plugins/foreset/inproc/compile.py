@@ -202,7 +202,7 @@ def _far(parts: Sequence[Part]) -> bool:
 
 
 def _joined(plan: _Plan, meeting: _Meeting, part: Part, columns: list[str], names: tuple[str, ...]) -> str:
-    word, table = "SELECT", part.table.name
+    table = part.table.name
     if part.table.outside:
         plan.tables.note(part.table)
         if part.table.bag:
@@ -210,10 +210,10 @@ def _joined(plan: _Plan, meeting: _Meeting, part: Part, columns: list[str], name
     less = lacking("r", part.less, names)
     picked = ", ".join(columns) or "1 AS one"
     if plan.current is None:
-        return f"{word} {picked} FROM {table} r{less}{meeting.where.text}"
+        return f"SELECT {picked} FROM {table} r{less}{meeting.where.text}"
     left = plan.current.name if isinstance(plan.current, Table) else f"({plan.current.text})"
     on = " AND ".join(f"l.{key} {'IS NOT DISTINCT FROM' if safe else '='} {own}" for key, own, safe in meeting.keys)
-    return f"{word} {picked} FROM {left} l JOIN {table} r ON {on or 'true'}{less}{meeting.where.text}"
+    return f"SELECT {picked} FROM {left} l JOIN {table} r ON {on or 'true'}{less}{meeting.where.text}"
 
 
 # ---------------------------------------------------------------- conditions and values
