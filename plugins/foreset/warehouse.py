@@ -6,7 +6,7 @@ manifest and the tables directly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from foreset.refresh.whole import RefreshResult
     from foreset.spec.load import Loaded
     from foreset.store.layout import Layout
+    from foreset.verify.misses import Miss
+    from foreset.verify.proofs import Proof
 
 Listener = Callable[[dict[str, Any]], None]
+RowLike = str | Sequence[object] | Mapping[str, object]
 
 
 class More(TypedDict, total=False):
@@ -63,6 +66,58 @@ class Warehouse:
             request = Request(mode=mode, verify=str(verify), **more)
             return refresh(spark, self.layout(group), spec, request, listen or _silent)
 
+    def edit(
+        self,
+        view: str,
+        *,
+        delete: str = "",
+        insert: str = "",
+        undo: int | None = None,
+        who: str = "",
+        why: str = "",
+        **more: Unpack[More],
+    ) -> RefreshResult:
+        """Correct `group.view` against what its rules say: take out a region of rows, put one in, or undo an edit.
+
+        A region is text as `X = 6` or `age >= 18, city = "Rome"`. It is published at once, with the sources as they
+        were read last, and outlasts every later refresh; sources are never written.
+        """
+        from foreset.plan.frozen import Request
+        from foreset.refresh.editing import asked
+        from foreset.refresh.whole import refresh
+
+        group, name = split(view)
+        found = asked(self.layout(group), name, delete=delete, insert=insert, undo=undo, who=who, why=why)
+        with self._session() as spark:
+            return refresh(spark, self.layout(group), self.spec(group), Request(edit=found, **more), _silent)
+
+    def edits(self, group: str | None = None, *, undone: bool = False) -> list[dict[str, Any]]:
+        """The edits that hold in `group`, or in all groups, oldest first; with `undone` those taken back too."""
+        from foreset.refresh.editing import edits_of
+        from foreset.store import manifest
+
+        names = [group] if group else self.groups()
+        rows = [(name, manifest.newest(self.layout(name).root, name)) for name in names]
+        found = [(name, edit) for name, row in rows for edit in edits_of(row) if undone or not edit.undone]
+        return [{"group": name, **edit.as_dict()} for name, edit in found]
+
+    def rows(self, view: str, where: str = "", at: int | None = None) -> pa.Table:
+        """All rows of `group.view` that `where` allows, as `X = 3, Y > 2`: those of constraints too.
+
+        Raises `EvaluationError` where there is no end to them. Views that ask when they are read ask now.
+        """
+        from foreset.refresh.looking import rows
+
+        group, name = split(view)
+        return rows(self.layout(group), self.spec(group), name, where, at)
+
+    def holds(self, view: str, where: str, at: int | None = None) -> bool:
+        """Whether any row of `group.view` satisfies `where`."""
+        from foreset.refresh.looking import holds
+
+        group, name = split(view)
+        return holds(self.layout(group), self.spec(group), name, where, at)
+
     def read(self, view: str, at: int | None = None) -> pa.Table:
         """The rows of `group.view` in the newest refresh, or in seq `at`."""
         from foreset.store.snapshots import open_snapshot
@@ -77,6 +132,22 @@ class Warehouse:
 
         group, name = split(view)
         return differentials.read(self.layout(group), name, seq)
+
+    def why(self, view: str, row: RowLike, *, limit: int = 10, depth: int = 10, at: int | None = None) -> Proof:
+        """How a row of `group.view` follows, down to rows of sources; a row is a sequence, a dict, or text."""
+        from foreset.refresh.proving import published, row_of, why
+
+        group, name = split(view)
+        found = published(self.layout(group), self.spec(group), name, at)
+        return why(found, row_of(found.view, row), limit=limit, depth=depth)
+
+    def why_not(self, view: str, row: RowLike, *, at: int | None = None) -> tuple[Miss, ...]:
+        """What each rule of `group.view` lacks for a row that is not there, the closest rule first."""
+        from foreset.refresh.proving import missing, published, row_of
+
+        group, name = split(view)
+        found = published(self.layout(group), self.spec(group), name, at)
+        return missing(found, row_of(found.view, row))
 
     def manifest(self, group: str) -> list[dict[str, Any]]:
         """Every committed refresh of `group`, newest last."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from foreset.ir.program import View
+from foreset.ir.program import View, is_hidden
 from foreset.ir.rules import atoms
 
 Graph = Mapping[str, tuple[str, ...]]
@@ -12,9 +12,18 @@ Graph = Mapping[str, tuple[str, ...]]
 
 def dependencies(views: Iterable[View]) -> dict[str, tuple[str, ...]]:
     """For each view the relations that its rules read, in the order of the text, each once."""
+    given = tuple(views)
+    known = {view.name for view in given}
     return {
-        view.name: tuple(dict.fromkeys(atom.relation for rule in view.rules for atom, _ in atoms(rule)))
-        for view in views
+        view.name: tuple(
+            dict.fromkeys(
+                atom.relation
+                for rule in view.rules
+                for atom, _ in atoms(rule)
+                if atom.relation in known or not (view.constrained and is_hidden(atom.relation))  # a call
+            )
+        )
+        for view in given
     }
 
 

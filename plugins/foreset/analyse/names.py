@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from foreset.analyse.binding import occurrences
 from foreset.analyse.faults import names as faults
 from foreset.diagnostics import Diagnostic, Span
-from foreset.ir.functions import FUNCTIONS, OPERATORS
+from foreset.ir.functions import FUNCTIONS, OPERATORS, SIGNATURES
 from foreset.ir.program import Column, Program
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test
 from foreset.ir.terms import Call, Term, Var
@@ -64,7 +64,7 @@ def _condition(literal: Literal, rule: Rule) -> Iterator[Diagnostic]:
         case Test(call=call):
             found = tuple(_term(call, rule, inside=True))
             yield from found
-            if not found and isinstance(call, Call) and not FUNCTIONS[call.function].predicate:
+            if not found and isinstance(call, Call) and not SIGNATURES[call.function].predicate:
                 yield faults.not_a_condition(call.function, _span(rule, call, literal), print_term(call))
         case _:
             return
@@ -108,9 +108,9 @@ def _term(term: Term, rule: Rule, *, inside: bool) -> Iterator[Diagnostic]:
         case Var(name="_") if inside:
             yield faults.blank_in_expression(_span(rule, term))
         case Call(function=function, args=args):
-            if function not in FUNCTIONS:
+            if function not in SIGNATURES:
                 yield faults.missing_function(function, _called_span(rule, term))
-            elif not FUNCTIONS[function].accepts(len(args)):
+            elif not SIGNATURES[function].accepts(len(args)):
                 yield faults.wrong_arguments(function, _span(rule, term), len(args))
             for arg in args:
                 yield from _term(arg, rule, inside=True)

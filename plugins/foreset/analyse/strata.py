@@ -59,7 +59,7 @@ def _stratum(
         views=views,
         recursive=recursive,
         monotone=not any(_can_shrink(view) for view in views),
-        cyclic=recursive and can_be_cyclic(plain),
+        cyclic=recursive and (views[0].constrained or can_be_cyclic(plain)),
         reads=lower,
         depends_on=tuple(sorted({number[name] for name in lower if name in number})),
         keys={name: keys[name] for name in lower if name in keys},

@@ -28,6 +28,10 @@ View = Annotated[str, typer.Argument(metavar="GROUP.VIEW", help="The view.")]
 At = Annotated[int | None, typer.Option("--at", metavar="SEQ", help="An earlier refresh; the newest without it.")]
 Seq = Annotated[int | None, typer.Option("--seq", metavar="N", help="Which refresh; the newest without it.")]
 Limit = Annotated[int, typer.Option("--limit", help="At most so many rows in a table; 0 for all.")]
+Where = Annotated[
+    str, typer.Option("--where", metavar="REGION", help="Only rows that satisfy this, as 'X = 3, Y > 2'.")
+]
+Instances = Annotated[bool, typer.Option("--instances", help="The rows that constraints stand for, if they end.")]
 Shape = Annotated[Format, typer.Option("--format", help="How to write the rows.")]
 
 
@@ -37,14 +41,17 @@ def show(
     at: At = None,
     format: Shape = Format.TABLE,  # noqa: A002 - the name of the option
     limit: Limit = 100,
+    where: Where = "",
+    instances: Instances = False,
     json: AsJson = False,
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Show the rows of a view as they were published."""
+    """Show the rows of a view as they were published; of one that is kept by constraints, its entries."""
     from foreset.warehouse import open_warehouse
 
-    rows = open_warehouse(warehouse, str(specs)).read(view, at)
+    opened = open_warehouse(warehouse, str(specs))
+    rows = opened.rows(view, where, at) if where or instances else opened.read(view, at)
     _write(rows, Format.JSON if json else format, limit)
 
 

@@ -54,12 +54,18 @@ class _Body:
     local: Mapping[str, Variable]
 
 
-def read_constraint(written: str, columns: Iterable[Variable]) -> Constraint:
-    """The constraint that `written` says about `columns`; BadConstraint says where it is none."""
+def read_constraint(written: str, columns: Iterable[Variable], *, in_capitals: bool = False) -> Constraint:
+    """The constraint that `written` says about `columns`; BadConstraint says where it is none.
+
+    `in_capitals` lets people write the column `x` as rules would: `X`.
+    """
     reader = _Reader(written)
     body = reader.conjunction()
     reader.end()
-    return _built(body, {v.name: v for v in columns})
+    named = {v.name: v for v in columns}
+    capitals = {name.upper(): v for name, v in named.items()} if in_capitals else {}
+    first = {name.capitalize(): v for name, v in named.items()} if in_capitals else {}
+    return _built(body, {**capitals, **first, **named})
 
 
 def _built(body: _Body, outer: Mapping[str, Variable]) -> Constraint:

@@ -7,14 +7,18 @@ Fractions never come out as -0.0.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
 from foreset.engine import casts
 from foreset.engine.failing import fail_unless, null_or
-from foreset.ir.types import BIGINT, DOUBLE, INT, STRING, Type
+from foreset.ir.functions import ALL, COMPARING
+from foreset.ir.types import BIGINT, DOUBLE, INT, STRING, Type, widen
 from foreset.store.types import spark_type
 
 if TYPE_CHECKING:
@@ -28,7 +32,7 @@ Compiler = Callable[[Columns, Kinds, Type], "Column"]
 
 def compile_call(name: str, args: list[Column], arg_types: Kinds, result_type: Type) -> Column:
     """The column of a call whose arguments have `arg_types`, in exactly `result_type`."""
-    column = COMPILERS[name](args, arg_types, result_type)
+    column = (COMPILERS.get(name) or INSIDE[name])(args, arg_types, result_type)
     if result_type.is_fractional:
         column = column + F.lit(0.0).cast(spark_type(result_type))
     return column.cast(spark_type(result_type))
@@ -213,4 +217,27 @@ COMPILERS: dict[str, Compiler] = {
     "string": casts.to_string,
     "date": casts.to_date,
     **dict.fromkeys(("timestamp", "timestamp_ntz"), casts.to_timestamp),
+}
+
+
+def _all(args: Columns, _kinds: Kinds, _result: Type) -> Column:
+    """A NULL is not true."""
+    false = F.lit(0).cast("boolean")
+    return reduce(and_, (F.coalesce(arg, false) for arg in args))
+
+
+def _compared(function: Callable[[Column, Column], Column]) -> Compiler:
+    def compile_it(args: Columns, kinds: Kinds, _result: Type) -> Column:
+        common = widen(*kinds)
+        assert common is not None
+        left, right = (arg.cast(spark_type(common)) for arg in args)
+        return function(left, right)
+
+    return compile_it
+
+
+_OPERATORS = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+INSIDE: dict[str, Compiler] = {
+    ALL: _all,
+    **{name: _compared(getattr(operator, _OPERATORS[op])) for op, name in COMPARING.items()},
 }

@@ -318,6 +318,24 @@ _CASTS = (
 FUNCTIONS: dict[str, Signature] = _table((*_NUMBERS, *_CHOICE, *_TEXTS, *_TIMES, *_CASTS))
 
 
+# ---------------------------------------------------------------- conditions as values
+# What no rule can write: conditions inside of conditions, made by rewrite for edits.
+ALL = "&"  # true where all of its arguments are; a NULL is not true
+COMPARING = {op: f"{op}?" for op in ("=", "!=", "<", "<=", ">", ">=")}
+
+
+def _comparable(args: Arguments) -> Type | None:
+    return BOOLEAN if widen(args[0].type, args[1].type) else None
+
+
+INTERNAL: dict[str, Signature] = _table((
+    Signature(ALL, 1, None, _gives(BOOLEAN, lambda kind: kind == BOOLEAN), "all of them", predicate=True,
+              null_propagating=False),
+    *(Signature(name, 2, 2, _comparable, "a comparison") for name in COMPARING.values()),
+))  # fmt: skip
+SIGNATURES = {**FUNCTIONS, **INTERNAL}
+
+
 # ---------------------------------------------------------------- terms
 def type_of(term: Term, types: Mapping[str, Type]) -> Type | None:
     """The type of `term` where `types` gives those of its variables; None when it has none."""
@@ -338,7 +356,7 @@ def argument_of(term: Term, types: Mapping[str, Type]) -> Argument | None:
 
 def result_of(function: str, args: tuple[Argument | None, ...]) -> Type | None:
     """The type of a call; None when the function, their number or their types are wrong."""
-    signature = FUNCTIONS.get(function)
+    signature = SIGNATURES.get(function)
     known = tuple(arg for arg in args if arg is not None)
     if signature is None or not signature.accepts(len(args)) or len(known) < len(args):
         return None
@@ -349,6 +367,6 @@ def fallible(term: Term) -> bool:
     """True when evaluating `term` can stop a refresh."""
     match term:
         case Call(function=function, args=args):
-            return FUNCTIONS[function].fallible or any(fallible(arg) for arg in args)
+            return SIGNATURES[function].fallible or any(fallible(arg) for arg in args)
         case _:
             return False

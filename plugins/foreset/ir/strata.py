@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from foreset.ir.aggregates import Aggregation
-from foreset.ir.program import View
+from foreset.ir.program import View, is_hidden
 from foreset.ir.rules import atoms
 
 
@@ -28,6 +28,23 @@ class Stratum:
     def aggregation(self) -> Aggregation | None:
         """What its only view accumulates, if it is a view of groups."""
         return self.views[0].aggregation
+
+    @property
+    def constrained(self) -> bool:
+        """True where its views are kept by constraints."""
+        return self.views[0].constrained
+
+    @property
+    def own_way(self) -> str:
+        """The only strategy of what domains answer, and of what is kept by constraints; empty for all else."""
+        return "ask" if self.called else "constrain" if self.constrained else ""
+
+    @property
+    def asks(self) -> bool:
+        """Views that are kept by constraints, and ask domains in each refresh."""
+        if not self.constrained or self.views[0].evaluate == "on_read":
+            return False
+        return any(is_hidden(atom.relation) for view in self.views for rule in view.rules for atom, _ in atoms(rule))
 
     @property
     def called(self) -> str:

@@ -13,6 +13,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import assert_never
 
+from foreset.ir.functions import ALL
 from foreset.ir.rules import Atom, Comparison, DomainCall, Let, Literal, Negation, Rule, SetOf, Test
 from foreset.ir.terms import Call, Const, Term, Value, Var
 from foreset.ir.versions import Version
@@ -125,6 +126,10 @@ def _term(term: Term, outer: int) -> str:
 
 def _call(function: str, args: tuple[Term, ...]) -> str:
     strength = _STRENGTH.get(function)
+    if function == ALL:
+        return f"({', '.join(print_term(arg) for arg in args)})"
+    if function.endswith("?"):
+        return f"{print_term(args[0])} {function[:-1]} {print_term(args[1])}"
     if strength is None:
         return f"{function}({', '.join(print_term(arg) for arg in args)})"
     if function == "neg":

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
+
 from airflow.sdk import Param
 
+from foreset.errors import UsageError
 from foreset.plan.frozen import VERIFY_SAMPLE, Request
 
 MODES = {
@@ -47,6 +50,16 @@ def form() -> dict[str, Param]:
             title="Dry run",
             description="Compute, verify and check quality, but publish nothing.",
         ),
+        "edit": Param(
+            None,
+            type=["null", "string"],
+            title="Correction",
+            section="Correct a view",
+            maxLength=2000,
+            examples=["reachable delete X = 6", 'suspect insert X = "Ann", Y = "Bob"', "undo 3"],
+            description="Take rows out of a view, or put rows in, against what its rules say: VIEW delete REGION, "
+            "VIEW insert REGION, or undo NUMBER. It outlasts every refresh; the note says why.",
+        ),
         "force": Param(
             False,
             type="boolean",
@@ -61,4 +74,21 @@ def form() -> dict[str, Param]:
 def request_of(refresh_id: str, params: dict[str, object]) -> Request:
     """What was said in the form, as a refresh reads it."""
     text = {name: str(params.get(name) or "") for name in ("mode", "verify", "note")}
-    return Request(refresh_id, **text, dry_run=params.get("dry_run") is True, force=params.get("force") is True)
+    mode, verify, note = text.values()
+    edit = edit_of(str(params.get("edit") or ""), note)
+    dry_run, force = params.get("dry_run") is True, params.get("force") is True
+    return Request(refresh_id, mode, verify, note, dry_run=dry_run, force=force, edit=edit)
+
+
+def edit_of(said: str, why: str) -> dict[str, object] | None:
+    """A correction as the form takes it: `VIEW delete REGION`, `VIEW insert REGION` or `undo NUMBER`."""
+    words = said.split(maxsplit=2)
+    when = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    evidence: dict[str, object] = {"who": "Airflow", "why": why, "at": when}
+    if not words:
+        return None
+    if len(words) == 2 and words[0] == "undo" and words[1].isdecimal():
+        return {"undo": int(words[1]), **evidence}
+    if len(words) == 3 and words[1] in ("delete", "insert"):
+        return {"view": words[0], "kind": words[1], "region": words[2], **evidence}
+    raise UsageError(f"`{said}` is no correction", "write `VIEW delete REGION`, `VIEW insert REGION` or `undo NUMBER`")

@@ -10,8 +10,10 @@ from foreset.ir.aggregates import Upkeep
 from foreset.ir.program import SUPPORTED
 from foreset.ir.rules import atoms
 from foreset.ir.strata import Stratum
+from foreset.plan.rebuild import EDITED
 from foreset.plan.translate import COUNTED, refusal
 
+NOTHING = "nothing that it reads has changed"
 RECOMPUTE_SHARE = 0.25  # of the rows that the stratum reads; beyond it a maintained change costs more
 BEYOND = 4  # times the largest change seen: so far a line through past costs is believed
 
@@ -83,14 +85,14 @@ def choose(stratum: Stratum, situation: Situation, mode: Mode = Mode.AUTO) -> Ch
     """Choose for one stratum. What a view declares binds more than the mode of the refresh."""
     declared = _declared(stratum)
     strict = mode is Mode.STRICT or declared == "strict"
-    if stratum.called:
-        return Choice("ask", f"{stratum.called} is asked in each refresh: its answers may have changed")
+    if stratum.own_way:
+        return _own_way(stratum, situation)
     if situation.rebuild:
-        first = situation.rebuild.startswith("first")
+        first = situation.rebuild.startswith(("first", EDITED))  # no history is missing
         return Choice("recompute", situation.rebuild, refused=strict and not first)
-    changed = {name: size for name in stratum.reads if (size := situation.sizes.get(name, Size())).changed}
+    changed = _changed(stratum, situation)
     if not changed:
-        return Choice("skip", "nothing that it reads has changed")
+        return Choice("skip", NOTHING)
     if mode is Mode.RECOMPUTE:
         return Choice("recompute", "asked for with --mode recompute")
     if declared == "recompute":
@@ -103,6 +105,26 @@ def choose(stratum: Stratum, situation: Situation, mode: Mode = Mode.AUTO) -> Ch
         return _named(stratum, situation, declared, only_grows=only_grows, strict=strict)
     found = _incremental(stratum, situation, changed, only_grows=only_grows)
     return _unless_too_big(found, situation, changed) if free(stratum, mode) else found
+
+
+def _changed(stratum: Stratum, situation: Situation) -> dict[str, Size]:
+    return {name: size for name in stratum.reads if (size := situation.sizes.get(name, Size())).changed}
+
+
+def _own_way(stratum: Stratum, situation: Situation) -> Choice:
+    """What domains answer, and what is kept by constraints: one way each, and whether it is needed."""
+    if stratum.called:
+        return Choice(stratum.own_way, f"{stratum.called} is asked in each refresh: its answers may have changed")
+    if situation.rebuild:
+        return Choice(stratum.own_way, situation.rebuild)
+    if stratum.asks:
+        return Choice(stratum.own_way, "it asks domains in each refresh: their answers may have changed")
+    changed = _changed(stratum, situation)
+    return (
+        Choice(stratum.own_way, f"{_summary(changed)}; derived anew, and compared")
+        if changed
+        else Choice("skip", NOTHING)
+    )
 
 
 def free(stratum: Stratum, mode: Mode) -> bool:

@@ -34,7 +34,15 @@ def fingerprints(program: Program, layering: Layering) -> dict[str, str]:
     return {view.name: marks[view.name] for view in program.views}
 
 
+def own_marks(program: Program) -> dict[str, str]:
+    """What each view means by its own rules alone, whatever the views that it reads have come to mean."""
+    columns = program.columns_of()
+    return {view.name: _hash([view.name, *_meaning(view, columns)]) for view in program.views}
+
+
 def _meaning(view: View, columns: Mapping[str, Sequence[Column]]) -> Shape:
+    if view.called:
+        return ["called", view.called]
     if view.constrained:
         return ["constrained", view.evaluate, sorted(print_rule(numbered(rule)) for rule in view.rules)]
     if view.aggregation is None:

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from foreset.ir.edits import Edit, edits_from
+
 VERIFY_SAMPLE = 200
 
 
@@ -26,6 +28,7 @@ class Request:
     note: str = ""
     dry_run: bool = False
     force: bool = False  # take over from a refresh that seems to be at work
+    edit: Mapping[str, Any] | None = None  # a correction of a view, or the undoing of one
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ class RefreshPlan:
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     rebuild: Mapping[str, str] = field(default_factory=dict)  # view -> why it has no old state to start from
     suites: Mapping[str, str] = field(default_factory=dict)  # files of expectations beside the spec -> their text
+    edits: tuple[Edit, ...] = ()  # corrections of views, those that were undone too
 
     @property
     def spec_hash(self) -> str:
@@ -56,4 +60,5 @@ class RefreshPlan:
         """Back from the run directory; keys of later versions are left aside."""
         data: dict[str, Any] = json.loads(text)
         known = {f.name for f in dataclasses.fields(cls)}
+        data["edits"] = edits_from(data.get("edits", ()))
         return cls(**{name: value for name, value in data.items() if name in known})

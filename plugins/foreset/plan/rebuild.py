@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from foreset.ir.strata import Layering
 
 FIRST_LOAD = "first load"
+
+
+EDITED = "edited"
+
+
+def reedited(
+    layering: Layering, before: Mapping[str, str], now: Mapping[str, str], edited: Collection[str]
+) -> dict[str, str]:
+    """The reason for each view whose edits are others than before: by its own rules, not those of what it reads."""
+    changed = {name for name, mark in now.items() if before.get(name) != mark} | set(edited)
+    return {
+        name: f"{EDITED}: corrections of {', '.join(f'`{view}`' for view in sorted(edited))} have changed"
+        for stratum in layering.strata
+        if changed.intersection(stratum.names)
+        for name in stratum.names
+    }
 
 
 def rebuilt(layering: Layering, marks: Mapping[str, str], before: Mapping[str, str] | None) -> dict[str, str]:

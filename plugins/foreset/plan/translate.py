@@ -46,8 +46,8 @@ def translate(stratum: Stratum, strategy: str, *, counted: bool = False) -> Proc
 
 def refusal(stratum: Stratum, strategy: str) -> str:
     """Why `stratum` does not admit `strategy`, whatever the change; empty when it does."""
-    if stratum.called or strategy == "ask":
-        return "" if stratum.called and strategy == "ask" else "its rows are what a domain answers"
+    if stratum.own_way:
+        return "" if strategy == stratum.own_way else "it holds constraints, or what a domain answers"
     if stratum.aggregation and strategy not in ("aggregate", "recompute"):
         return "its rows are groups, into which only `aggregate` folds a change"
     if strategy == "aggregate" and not stratum.aggregation:
@@ -79,7 +79,7 @@ def single_derivation(stratum: Stratum) -> bool:
     So it is with one rule, not recursive, whose head shows every variable that its atoms bind,
     or, of a view of groups, those of the group.
     """
-    if stratum.loops or stratum.aggregation or stratum.called or len(stratum.views[0].rules) != 1:
+    if stratum.loops or stratum.aggregation or stratum.own_way or len(stratum.views[0].rules) != 1:
         return False
     (rule,) = stratum.views[0].rules
     shown = {arg.name for arg in rule.head.args if isinstance(arg, Var)}
@@ -93,7 +93,7 @@ def single_derivation(stratum: Stratum) -> bool:
 def keeps_counters(stratum: Stratum) -> bool:
     """Whether refreshes store counters for the stratum: where counting is the strategy of choice, or asked for."""
     declared = stratum.views[0].strategy
-    if stratum.aggregation or stratum.called:
+    if stratum.aggregation or stratum.own_way:
         return False  # the first accumulator counts, and answers have no derivations
     if declared in COUNTED:
         return not (declared == "counting" and single_derivation(stratum))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
-from foreset.ir.functions import FUNCTIONS
+from foreset.ir.functions import ALL, COMPARING, SIGNATURES
 from foreset.ir.terms import Row, Value
 from foreset.ir.types import Type
 from foreset.reference import casts, moments, numbers, texts
@@ -27,9 +28,9 @@ def call(name: str, args: Row, kinds: Kinds, result: Type) -> Value:
     """
     if len(args) != len(kinds):
         raise TypeError(f"{name}: {len(args)} values for {len(kinds)} types")
-    if None in args and FUNCTIONS[name].null_propagating:
+    if None in args and SIGNATURES[name].null_propagating:
         return None
-    return IMPLEMENTATIONS[name](args, result)
+    return (IMPLEMENTATIONS.get(name) or INSIDE[name])(args, result)
 
 
 def _values(function: Callable[..., Value]) -> Implementation:
@@ -115,4 +116,17 @@ IMPLEMENTATIONS: dict[str, Implementation] = {
     "string": _values(casts.to_string),
     "date": _typed(casts.to_date),
     **{kind: _typed(casts.to_timestamp) for kind in ("timestamp", "timestamp_ntz")},
+}
+
+
+def _compared(op: str) -> Implementation:
+    """Both sides in their common type, as comparisons of rules have them."""
+    test = {"=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+            ">=": operator.ge}[op]  # fmt: skip
+    return lambda args, _result: bool(test(_order(args[0]), _order(args[1])))
+
+
+INSIDE: dict[str, Implementation] = {
+    ALL: _values(lambda *parts: all(part is True for part in parts)),
+    **{name: _compared(op) for op, name in COMPARING.items()},
 }

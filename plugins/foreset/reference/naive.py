@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from foreset.errors import EvaluationError
-from foreset.ir.program import View, member_columns
+from foreset.ir.program import Program, View, member_columns
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Const, Row, Term, Value, Var
 from foreset.ir.types import Type
 from foreset.reference.folding import gather_all
+from foreset.reference.outside import outside
 from foreset.reference.terms import compile_comparison, compile_test, equal, read_as
 from foreset.reference.widen import widened
 
@@ -24,13 +25,18 @@ Binding = dict[str, Value]
 
 
 def evaluate(
-    strata: tuple[Stratum, ...], sources: Database, schemas: Mapping[str, tuple[Type, ...]], max_rounds: int
+    strata: tuple[Stratum, ...],
+    sources: Database,
+    schemas: Mapping[str, tuple[Type, ...]],
+    max_rounds: int,
+    program: Program | None = None,
 ) -> dict[str, frozenset[Row]]:
-    """Return the contents of every relation, sources included."""
+    """Return the contents of every relation, sources included; `program` where domains or constraints take part."""
     database = dict(sources)
     for stratum in strata:
-        if stratum.called:
-            database[stratum.names[0]] = answered(stratum, database)
+        if stratum.own_way:
+            assert program is not None
+            database |= outside(stratum, database, program)
             continue
         if stratum.aggregation is not None:
             database |= _groups(stratum.views[0], database, schemas)
@@ -44,15 +50,6 @@ def evaluate(
         else:
             raise EvaluationError(f"{stratum.title} has not ended after {max_rounds} rounds")
     return database
-
-
-def answered(stratum: Stratum, database: Database) -> frozenset[Row]:
-    """What a domain answers to what it is asked; all its answers stand in `database` as `domain:function`."""
-    known = database.get(stratum.called, frozenset())
-    if not stratum.reads:
-        return known
-    asked = {row for row in database[stratum.reads[0]] if None not in row}
-    return frozenset(row for row in known if row[: len(next(iter(asked), ()))] in asked)
 
 
 def _groups(view: View, database: Database, schemas: Mapping[str, tuple[Type, ...]]) -> dict[str, frozenset[Row]]:

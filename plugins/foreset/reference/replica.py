@@ -14,7 +14,7 @@ from foreset.ir.versions import Version
 from foreset.plan.choose import Choice, Mode, Situation, Size, choose
 from foreset.plan.translate import COUNTED, translate
 from foreset.reference.interpret import Work, run
-from foreset.reference.naive import answered
+from foreset.reference.outside import asked_of, outside
 from foreset.reference.rows import Memory
 
 Rows = frozenset[Row]
@@ -63,13 +63,13 @@ class Replica:
         pick = chooser or (lambda stratum, situation: choose(stratum, situation, Mode.AUTO))
         deltas: dict[str, Delta] = {source.name: changes.get(source.name, Delta()) for source in self.program.sources}
         done: dict[int, Step] = {}
-        for called in {view.called for view in self.program.views if view.called}:
+        for called in asked_of(self.program):
             delta = changes.get(called, Delta())
             self.contents[called] = (self.contents.get(called, frozenset()) - delta.minus) | delta.plus
         for stratum in self.layering.strata:
-            if stratum.called:
-                deltas[stratum.names[0]] = self._asked(stratum, deltas)
-                done[stratum.number] = Step(choose(stratum, Situation({}), Mode.AUTO), Work())
+            if stratum.own_way:
+                deltas |= self._outside(stratum, deltas)
+                done[stratum.number] = Step(Choice(stratum.own_way, "compared with what was there"), Work())
                 continue
             choice = pick(stratum, self._situation(stratum, deltas))
             work = self._maintain(stratum, choice.strategy, deltas)
@@ -79,13 +79,13 @@ class Replica:
         self.loaded = True
         return {view.name: deltas[view.name] for view in self.program.views}, done
 
-    def _asked(self, stratum: Stratum, deltas: Mapping[str, Delta]) -> Delta:
-        """What a domain answers now against what it answered before."""
-        (name,) = stratum.names
-        asked = {read: (self.contents.get(read, frozenset()) - deltas[read].minus) | deltas[read].plus
-                 for read in stratum.reads}  # fmt: skip
-        old, new = self.contents.get(name, frozenset()), answered(stratum, {**self.contents, **asked})
-        return Delta(new - old, old - new)
+    def _outside(self, stratum: Stratum, deltas: Mapping[str, Delta]) -> dict[str, Delta]:
+        """What domains answer, and what constraints say, against what they said before."""
+        old = {name: self.contents.get(name, frozenset()) for name in stratum.names}
+        read = {name: (self.contents.get(name, frozenset()) - deltas[name].minus) | deltas[name].plus
+                for name in stratum.reads}  # fmt: skip
+        new = outside(stratum, {**self.contents, **read}, self.program)
+        return {name: Delta(new[name] - old[name], old[name] - new[name]) for name in stratum.names}
 
     def _situation(self, stratum: Stratum, deltas: Mapping[str, Delta]) -> Situation:
         sizes = {

@@ -19,10 +19,12 @@ from foreset.ir.program import Column, View
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row
 from foreset.ir.values import sort_key
+from foreset.mediated.from_rules import members
 from foreset.refresh.capturing import capture_all
 from foreset.refresh.context import Context
 from foreset.refresh.inputs import pin_of, view_facts
 from foreset.refresh.staging import stage_arrow
+from foreset.rewrite.ask_domains import member_of
 from foreset.store import arrow
 from foreset.verify.facts import to_rows
 
@@ -35,6 +37,8 @@ Facts = Mapping[str, Any]
 def ask(context: Context, stratum: Stratum, folder: tuple[str, ...]) -> Facts:
     """Ask the function of `stratum` all that rules want to know, and stage what came and went."""
     (view,) = stratum.views
+    if (member := member_of(view.called)) is not None:
+        return _members(context, stratum, member, folder)
     domain, function = context.program.function(view.called)
     wanted = [row for name in stratum.reads for row in rows_now(context, name)] if function.args else [()]
     calls = calls_of(context)
@@ -48,6 +52,23 @@ def ask(context: Context, stratum: Stratum, folder: tuple[str, ...]) -> Facts:
     return {"views": {view.name: staged}, "rows": len(new ^ old), "rounds": 0, "counted": [],
             "rows_read": {view.name: len(new)}, "engine": "", "engine_reason": "", "warnings": list(calls.warnings),
             "asked": {view.called: _told(context, domain, function, answers)}}  # fmt: skip
+
+
+def _members(context: Context, stratum: Stratum, member: tuple[str, tuple[int, ...]], folder: tuple[str, ...]) -> Facts:
+    """Which of the rows that rules want to know of are in a view that is kept by constraints."""
+    (view,) = stratum.views
+    kept, places = member
+    wanted = rows_now(context, next(name for name in stratum.reads if name != kept))
+    domains = {domain.name: domain for domain in context.program.domains}
+    calls = calls_of(context)
+    columns = context.view(kept).columns
+    new = members(rows_now(context, kept), columns, places, wanted, calls.for_constraints(domains))
+    old = set(rows_before(context, view))
+    sides = {"plus": new - old, "minus": old - new}
+    staged = {side: stage_rows(context, rows, view.columns, *folder, view.name, side) for side, rows in sides.items()}
+    return {"views": {view.name: staged}, "rows": len(new ^ old), "rounds": 0, "counted": [],
+            "rows_read": {kept: len(wanted)}, "engine": "", "engine_reason": "",
+            "warnings": list(calls.warnings)}  # fmt: skip
 
 
 def calls_of(context: Context) -> Calls:

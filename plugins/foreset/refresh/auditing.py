@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from foreset.errors import SourceError, UsageError
 from foreset.refresh.checking import compare, open_without_spark
 from foreset.refresh.context import Stopwatch, read_spec
+from foreset.refresh.editing import edits_of
 from foreset.store import arrow, manifest
 from foreset.store.layout import Layout
 from foreset.verify.sample import Staged
@@ -20,15 +21,15 @@ if TYPE_CHECKING:
 def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
     """Recompute `size` rows of the newest refresh from the source versions that it pinned."""
     watch = Stopwatch()
-    program, layering = read_spec(*spec)
     row = manifest.newest(layout.root, layout.group)
     if row is None:
         hint = f"run `foreset refresh {layout.group}` first"
         raise UsageError(f"group {layout.group} has no committed refresh", hint)
+    program, layering = read_spec(*spec, edits=edits_of(row))
     staged = {}
     for view in program.views:
         pin = row.views.get(view.name)
-        if pin is not None and not view.called:
+        if pin is not None and not layering.of(view.name).own_way:
             names = [column.name for column in view.columns]
             rows = arrow.read(layout.resolve(pin.path), pin.version, names)
             staged[view.name] = Staged(view.columns, rows, None, None)

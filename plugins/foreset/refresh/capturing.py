@@ -66,5 +66,6 @@ def nothing_moved(context: Context) -> bool:
     """True when no source moved and no definition changed: the refresh ends here."""
     moved = any(facts["moved"] or facts["taken_whole"] for facts in capture_all(context).values())
     gone = context.previous is not None and set(context.previous.views) != {v.name for v in context.program.views}
-    asks = any(view.called for view in context.program.views)  # only the domains know whether they have news
+    # only domains know whether they have news
+    asks = any(stratum.called or stratum.asks for stratum in context.layering.strata)
     return not (moved or asks or context.plan.rebuild or gone) and context.previous is not None

@@ -172,6 +172,7 @@ def _row(context: Context, views: dict[str, ViewPin], state: dict[str, StatePin]
         extra={"strata": [_record(context, n) for n in range(1, len(context.layering.strata) + 1)],
                "captures": {name: _captured(context, name) for name in run.sources},
                **dict(zip(("domains", "warnings"), told_of_domains(context), strict=True)),
+               "edits": [edit.as_dict() for edit in plan.edits],
                "note": plan.note, "writing_seconds": watch.seconds, "run": run.run_id},
     )  # fmt: skip
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from foreset.analyse.constrained import constrained
 from foreset.errors import SpecError
+from foreset.ir.edits import Edit
 from foreset.ir.program import Program, Source, View
 from foreset.ir.strata import Layering
 from foreset.plan.frozen import RefreshPlan
 from foreset.reference.inverses import proven
+from foreset.rewrite.edit_views import with_edits
 from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import and_suites, load_text
 from foreset.store import files
@@ -87,15 +90,18 @@ class Context:
 
 def understood(plan: RefreshPlan) -> tuple[Program, Layering]:
     """The program of a frozen plan; it was sound when the plan was made."""
-    return read_spec(plan.spec_text, plan.spec_file, plan.suites)
+    return read_spec(plan.spec_text, plan.spec_file, plan.suites, plan.edits)
 
 
-def read_spec(text: str, file: str, suites: Mapping[str, str] | None = None) -> tuple[Program, Layering]:
-    """A spec's program in normal form with its strata; raises `SpecError` with all faults."""
+def read_spec(
+    text: str, file: str, suites: Mapping[str, str] | None = None, edits: Iterable[Edit] = ()
+) -> tuple[Program, Layering]:
+    """A spec's program in normal form with its strata, and with its edits; raises `SpecError` with all faults."""
     loaded = and_suites(load_text(text, file), suites or {})
     if loaded.program is None or not loaded.report.ok:
         raise SpecError(loaded.report.errors)
-    prepared = proven(prepare(loaded.program))
+    program = with_edits(loaded.program, edits, constrained(loaded.program)) if edits else loaded.program
+    prepared = proven(prepare(program))
     if prepared.program is None or prepared.layering is None:
         raise SpecError(prepared.report.errors)
     return prepared.program, prepared.layering

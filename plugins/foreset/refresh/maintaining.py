@@ -26,6 +26,7 @@ from foreset.plan.translate import COUNTED, keeps_counters, translate
 from foreset.refresh import handover
 from foreset.refresh.asking import ask
 from foreset.refresh.choosing import chosen
+from foreset.refresh.constraining import constrain
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.inprocess import attempt, placed
 from foreset.refresh.inputs import counters_of, put_input, put_old
@@ -91,8 +92,8 @@ class _Work:
 
 
 def _delete(context: Context, stratum: Stratum, choice: Choice) -> Facts:
-    if stratum.called:
-        return {"rounds": 0, "rows": 0, "note": "answers come together with the insertions"}
+    if stratum.own_way:
+        return {"rounds": 0, "rows": 0, "note": "done together with the insertions"}
     procedure = _procedure(stratum, choice)
     if len(procedure.phases) < 2:
         return {"rounds": 0, "rows": 0, "note": f"{choice.strategy} has no deletion phase of its own"}
@@ -110,8 +111,8 @@ def _delete(context: Context, stratum: Stratum, choice: Choice) -> Facts:
 
 def _finish_somehow(context: Context, stratum: Stratum, choice: Choice, before: Facts) -> Facts:
     """Finish by the strategy chosen; by a recompute where its deletion grew too large, now or in a task before."""
-    if stratum.called:
-        return ask(context, stratum, _folder(context, stratum))
+    if stratum.own_way:
+        return (ask if stratum.called else constrain)(context, stratum, _folder(context, stratum))
     if "given_up" not in before:
         try:
             return _finish(context, stratum, choice, before)

@@ -15,6 +15,7 @@ from foreset.plan.frozen import RefreshPlan, Request
 from foreset.plan.history import REMEMBERED
 from foreset.plan.rebuild import rebuilt
 from foreset.refresh.context import Context, Listener, read_spec, understood
+from foreset.refresh.editing import edited, edits_of, reasons
 from foreset.spec.suites import suite_files
 from foreset.store import events, files
 from foreset.store.capture import RecordedPin, current_pin
@@ -42,16 +43,23 @@ def open_refresh(
     program, layering = read_spec(text, file, suites)
 
     def vector(last: ManifestRow | None) -> Mapping[str, SourcePin]:
+        if request.edit and last and all(source.name in last.sources for source in program.sources):
+            return {source.name: last.sources[source.name] for source in program.sources}  # a correction, and no more
         return {source.name: _pin(spark, layout, program, layering, source.name, last) for source in program.sources}
 
+    edited(edits_of(newest(layout.root, layout.group)), request.edit, layout.group, program)  # refused before it opens
     run = open_run(layout, request.refresh_id, vector, force=request.force)
     if isinstance(run, AlreadyCommitted):
         return run
     previous = newest(layout.root, layout.group)
     marks = fingerprints(program, layering)
     before = {name: previous.fingerprints.get(name, "") for name in previous.views} if previous else None
-    rebuild = rebuilt(layering, marks, before)
-    plan = RefreshPlan(layout.group, file, text, request.mode, request.verify, request.note, marks, rebuild, suites)
+    edits = edits_of(previous)
+    now = edited(edits, request.edit, layout.group, program)
+    rebuild = {**reasons(spec, suites, edits, now), **rebuilt(layering, marks, before)}
+    plan = RefreshPlan(
+        layout.group, file, text, request.mode, request.verify, request.note, marks, rebuild, suites, now
+    )
     files.write_once(join(run.directory, PLAN), plan.to_json())
     return resume(spark, run, listen)
 

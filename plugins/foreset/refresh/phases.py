@@ -115,7 +115,7 @@ def _capture(context: Context, _: Job) -> Facts:
     for stratum in context.layering.strata:
         if whole.intersection(stratum.reads) or any(name in context.plan.rebuild for name in stratum.names):
             built.append(stratum.number)
-        elif calm.issuperset(stratum.reads) and not stratum.called:
+        elif calm.issuperset(stratum.reads) and not (stratum.called or stratum.asks):
             maintain(context, stratum.number)  # decides to skip, from marks alone
             calm.update(stratum.names)
             idle.append(stratum.number)

@@ -32,8 +32,8 @@ def differences(context: Context) -> Iterator[tuple[str, int, list[Row], list[Ro
     built: dict[str, Piece] = {}
     for stratum in context.layering.strata:
         frames = Frames(context.spark, dict(schemas))
-        if stratum.called:  # what was answered is the truth of this refresh
-            built[stratum.names[0]] = cut(_staged_state(context, stratum.names[0], schemas))
+        if stratum.own_way:  # what was answered is the truth of this refresh, and constraints are no rows
+            built |= {name: cut(_staged_state(context, name, schemas)) for name in stratum.names}
             continue
         for name in stratum.reads:
             if name in built:

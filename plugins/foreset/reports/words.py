@@ -17,6 +17,7 @@ STRATEGIES = {
     "dredc": "as dred, with counts that spare the search for other grounds",
     "stdel": "took away the rows whose recorded derivations were gone, added what is new",
     "ask": "asked the domain for every argument that rules want, and compared with what it said before",
+    "constrain": "its constraints were derived anew, and compared with what was there",
     "recompute": "computed anew from end to end, and compared with what was there",
     "rollback": "an earlier state was brought back",
 }

@@ -18,10 +18,12 @@ the conditions that cannot fail.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from foreset.analyse.constrained import bound_variables
 from foreset.analyse.faults import domains as faults
+from foreset.analyse.faults.constrained import unbound_member
 from foreset.diagnostics import Diagnostic, Span
 from foreset.ir.domains import Domain, DomainFunction
 from foreset.ir.functions import fallible
@@ -42,6 +44,7 @@ from foreset.ir.terms import Term, Var, variables
 from foreset.ir.text import print_term
 from foreset.rewrite.order import can_fail
 
+MEMBER = "~"  # ends the name of a view that is kept by constraints and asked as if it were a domain
 _NOWHERE = Span("", 1, 1)
 Names = frozenset[str]
 
@@ -62,6 +65,8 @@ def plain_words(found: Diagnostic) -> Diagnostic:
 
 
 def _plain(text: str) -> str:
+    text = re.sub(r"`([a-z][a-z0-9_]*)~:[0-9_]+`", r"`\1`", text)
+    text = re.sub(r"`([a-z][a-z0-9_]*)~~[0-9_]+(~asks)?\b", r"`\1", text)
     return re.sub(r"`([a-z][a-z0-9_]*)~([a-z][a-z0-9_]*)(~asks)?\b", r"`\1:\2", text)
 
 
@@ -69,7 +74,7 @@ def _plain(text: str) -> str:
 class Asking:
     """The calls of one program: `asked` gathers the rules of what each function is asked, in normal form."""
 
-    domains: Mapping[str, Domain]
+    domains: dict[str, Domain]
     asked: dict[str, list[Rule]] = field(default_factory=dict)
     spans: dict[str, Span] = field(default_factory=dict)
 
@@ -83,8 +88,11 @@ class Asking:
                 found |= {answers_name(called): function.columns, asks_name(called): function.args}
         return found
 
-    def with_atoms(self, rule: Rule) -> tuple[Rule, tuple[Diagnostic, ...]]:
-        """The rule with an atom for each of its calls; with faults, a rule that is not to be used."""
+    def with_atoms(self, rule: Rule, *, bound: bool = True) -> tuple[Rule, tuple[Diagnostic, ...]]:
+        """The rule with an atom for each of its calls; with faults, a rule that is not to be used.
+
+        `bound` says that arguments must have values: constraints may leave them open.
+        """
         body, wrong = list(rule.body), list[Diagnostic]()
         for call in rule.calls:
             found = _function(call, self.domains)
@@ -96,9 +104,31 @@ class Asking:
                 wrong.append(literal)
             else:
                 body.append(literal)
-        if not wrong:
+        if not wrong and bound:
             wrong += _Order(rule).faults
         return replace(rule, body=tuple(body), calls=()), tuple(wrong)
+
+    def with_members(self, rule: Rule, views: Mapping[str, View]) -> tuple[Rule, tuple[Diagnostic, ...]]:
+        """A rule of rows in which an atom of `views`, which are kept by constraints, asks whether its values are in."""
+        if not any(isinstance(one, Atom | Negation) and _relation(one) in views for one in rule.body):
+            return rule, ()
+        known = bound_variables(rule, views)
+        plain, calls, wrong = list[Literal](), list(rule.calls), list[Diagnostic]()
+        for literal in rule.body:
+            if not isinstance(literal, Atom | Negation) or _relation(literal) not in views:
+                plain.append(literal)
+                continue
+            atom = literal if isinstance(literal, Atom) else literal.atom
+            found = _member(atom, views[atom.relation], known)
+            if isinstance(found, Diagnostic):
+                wrong.append(found)
+                continue
+            call, function = found
+            calls.append(replace(call, negated=isinstance(literal, Negation)))
+            others = self.domains[call.domain].functions if call.domain in self.domains else ()
+            if function not in others:
+                self.domains[call.domain] = Domain(call.domain, "", (*others, function))
+        return replace(rule, body=tuple(plain), calls=tuple(calls)), tuple(wrong)
 
     def asks(self, rule: Rule) -> Iterator[tuple[str, Rule]]:
         """For each call of a sound rule the rule of what it asks, as written but without calls."""
@@ -134,6 +164,8 @@ class Asking:
             answers, asks, span = answers_name(called), asks_name(called), self.spans[called]
             own = tuple(Var(column.name.upper()) for column in function.columns)
             body = (Atom(asks, own[: len(function.args)]),) if function.args else ()
+            if name.endswith(MEMBER):
+                body = (*body, Atom(name.removesuffix(MEMBER), ()))  # whose entries it looks at
             kinds = {var.name: column.type for var, column in zip(own, function.columns, strict=True)}
             reading = Rule(Atom(answers, own), body, rules[0].name if rules else "", kinds, span=span)
             if function.args:
@@ -175,6 +207,34 @@ def _literal(call: DomainCall, function: DomainFunction) -> Atom | Negation | Di
         outputs = call.outputs
     atom = Atom(answers_name(call.called), (*call.args, *outputs), span=call.span)
     return Negation(atom, call.span) if call.negated else atom
+
+
+# ---------------------------------------------------------------- rows in views of constraints
+def member_of(called: str) -> tuple[str, tuple[int, ...]] | None:
+    """The view and its columns that are asked about; None for a function of a domain."""
+    name, _, places = called.partition(":")
+    if not name.endswith(MEMBER):
+        return None
+    return name.removesuffix(MEMBER), tuple(int(place) for place in places.split("_"))
+
+
+def _relation(literal: Atom | Negation) -> str:
+    return literal.relation if isinstance(literal, Atom) else literal.atom.relation
+
+
+def _member(atom: Atom, view: View, known: Collection[str]) -> tuple[DomainCall, DomainFunction] | Diagnostic:
+    span = atom.span or _NOWHERE
+    args = dict(enumerate(atom.args))
+    if atom.columns is not None:
+        at = {column.name: i for i, column in enumerate(view.columns)}
+        args = {at[name]: arg for name, arg in zip(atom.columns, atom.args, strict=True) if name in at}
+    places = [i for i, arg in sorted(args.items()) if _names(arg) <= set(known) - {"_"}]
+    if not places:
+        return unbound_member(view.name, span)
+    label = "_".join(map(str, places))
+    function = DomainFunction(label, tuple(view.columns[i] for i in places), ())
+    call = DomainCall(f"{view.name}{MEMBER}", label, tuple(args[i] for i in places), span=span, called_span=span)
+    return call, function
 
 
 # ---------------------------------------------------------------- what binds what

@@ -6,15 +6,17 @@ every fault and none of them twice. Warnings stop nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from foreset.analyse import aggregates, lint, names, safety, stratified, types, unit_tests
+from foreset.analyse import aggregates, constrained, lint, names, safety, stratified, types, unit_tests
 from foreset.analyse.strata import layering
 from foreset.diagnostics import Diagnostic, Report
 from foreset.ir.program import Program, View
 from foreset.ir.rules import Rule
 from foreset.ir.strata import Layering
 from foreset.rewrite.ask_domains import Asking, plain_words
+from foreset.rewrite.constrain import prepare_constrained
 from foreset.rewrite.denials import prepare_denials
 from foreset.rewrite.normalise_rules import Schemas, normalise_rule
 from foreset.rewrite.split_aggregates import Splitter
@@ -40,11 +42,16 @@ def prepare(program: Program) -> Prepared:
     report.extend(fault for test in program.tests for fault in unit_tests.check(test))
     asking = Asking({domain.name: domain for domain in program.domains})
     schemas = {**program.columns_of(), **asking.schemas}
+    among = constrained.constrained(program)
+    kept = {view.name: view for view in program.views if view.name in among}
     definitions, wrong = aggregates.prepared(program.aggregates)
     report.extend(wrong)
     splitter = Splitter(schemas, definitions)
     views = tuple(
-        prepare_denials(_prepare_view(view, splitter, asking, report), schemas, report) for view in program.views
+        prepare_constrained(view, among, schemas, asking, report)
+        if view.name in among
+        else prepare_denials(_prepare_view(view, splitter, asking, kept, report), schemas, report)
+        for view in program.views
     )
     views = (*splitter.made.values(), *asking.views(), *views)
     layers = _layers(views, {**schemas, **splitter.schemas_with_hidden}, report)
@@ -72,14 +79,21 @@ def _layers(views: tuple[View, ...], columns: Schemas, report: Report) -> Layeri
     return layers
 
 
-def _prepare_view(view: View, splitter: Splitter, asking: Asking, report: Report) -> View:
+def _prepare_view(view: View, splitter: Splitter, asking: Asking, kept: Mapping[str, View], report: Report) -> View:
     """The view with those of its rules whose names are sound."""
-    rules = (_prepare_rule(rule, view, splitter, asking, report) for rule in view.rules)
+    rules = (_prepare_rule(rule, view, splitter, asking, kept, report) for rule in view.rules)
     return replace(view, rules=tuple(rule for rule in rules if rule is not None))
 
 
-def _prepare_rule(written: Rule, view: View, splitter: Splitter, asking: Asking, report: Report) -> Rule | None:
+def _prepare_rule(
+    written: Rule, view: View, splitter: Splitter, asking: Asking, kept: Mapping[str, View], report: Report
+) -> Rule | None:
     """The rule in normal form, as far as it is sound; None when its names, calls or sets are not."""
+    written, wrong = asking.with_members(written, kept)  # views of constraints are asked, not joined
+    report.extend(wrong)
+    if wrong:
+        return None
+    splitter.schemas = {**splitter.schemas, **asking.schemas}
     rule, wrong = asking.with_atoms(written)  # what follows sees relations only
     report.extend(wrong)
     if wrong:

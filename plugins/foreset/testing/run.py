@@ -14,10 +14,12 @@ from dataclasses import dataclass, replace
 from foreset.errors import EvaluationError
 from foreset.ir.program import Program, UnitTest
 from foreset.ir.strata import Layering, Stratum
+from foreset.mediated.from_rules import instances
 from foreset.plan.choose import Choice, Situation, choose
 from foreset.plan.translate import MAINTAINING
 from foreset.reference.failure import Failure
 from foreset.reference.naive import evaluate
+from foreset.reference.outside import answers_in, asked_of
 from foreset.reference.replica import Chooser, Delta, Replica, Rows
 from foreset.testing.compare import Difference, Night, against, delta, difference, night_of
 
@@ -55,8 +57,7 @@ def selected(program: Program, pattern: str) -> tuple[UnitTest, ...]:
 
 
 def _run(program: Program, layering: Layering, test: UnitTest) -> Outcome:
-    asked = {view.called for view in program.views if view.called}
-    night = night_of(test, (*(source.name for source in program.sources), *sorted(asked)))
+    night = night_of(test, (*(source.name for source in program.sources), *asked_of(program)))
     stray = tuple(Difference(name, "to delete", missing=rows) for name, rows in night.stray.items())
     if stray:
         return Outcome(test, stray)
@@ -66,12 +67,26 @@ def _run(program: Program, layering: Layering, test: UnitTest) -> Outcome:
     except (EvaluationError, Failure) as error:
         return Outcome(test, error=str(error))
     truth = {view.name: delta(before[view.name], after[view.name]) for view in program.views}
-    return Outcome(test, tuple(against(test, truth, after)), dict(_faults(truth, came)))
+    try:
+        told = [_as_rows(program, test, contents) for contents in (before, after)]
+    except EvaluationError as error:  # of a region without end
+        return Outcome(test, error=str(error))
+    seen = {name: delta(told[0][name], told[1][name]) for name in truth}
+    return Outcome(test, tuple(against(test, seen, told[1])), dict(_faults(truth, came)))
+
+
+def _as_rows(program: Program, test: UnitTest, contents: Mapping[str, Rows]) -> dict[str, Rows]:
+    """The contents with rows for the constraints of those views of which the test speaks."""
+    found = dict(contents)
+    for view in program.views:
+        if view.constrained and (view.name in test.expect or view.name in test.state):
+            found[view.name] = frozenset(instances(contents[view.name], view.columns, answers_in(contents, program)))
+    return found
 
 
 def _contents(program: Program, layering: Layering, sources: Mapping[str, Rows]) -> dict[str, Rows]:
     schemas = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}
-    return evaluate(layering.strata, sources, schemas, program.max_rounds)
+    return evaluate(layering.strata, sources, schemas, program.max_rounds, program)
 
 
 def _by_every_strategy(program: Program, layering: Layering, night: Night) -> dict[str, Mapping[str, Delta]]:

@@ -102,7 +102,7 @@ class _Pass:
                 extended
                 for key, row in answers
                 for binding in waiting.bindings.get(key, ())
-                if (extended := self._match(atom, row, binding, waiting.passage.rule)) is not None
+                if (extended := matched(atom, row, binding, waiting.passage.rule, self.schemas)) is not None
             ]
             self._advance(waiting.passage, waiting.stage + 1, found)
 
@@ -119,7 +119,7 @@ class _Pass:
                 case Negation(atom=atom):
                     bindings = self._absent(atom, known, bindings, way.rule)
                 case _:
-                    bindings = [kept for b in bindings if (kept := _tested(literal, b, way.rule)) is not None]
+                    bindings = [kept for b in bindings if (kept := tested(literal, b, way.rule)) is not None]
         self._answer(way, bindings)
 
     def _await(self, way: Passage, number: int, bindings: list[Binding]) -> list[Binding]:
@@ -132,29 +132,29 @@ class _Pass:
         found: list[Binding] = []
         asked: set[Row] = set()
         for binding in bindings:
-            key = _key(atom, known, binding)
+            key = key_at(atom, known, binding)
             if key is None:
                 continue
             asked.add(key)
             waiting.bindings[key].append(binding)
             rows = table.answers.get(key, ())
-            found += [b for row in rows if (b := self._match(atom, row, binding, way.rule)) is not None]
+            found += [b for row in rows if (b := matched(atom, row, binding, way.rule, self.schemas)) is not None]
         self.ask(goal, asked)
         return found
 
     def _joined(self, atom: Atom, known: Asked, bindings: list[Binding], rule: Rule) -> list[Binding]:
-        keys = [(binding, _key(atom, known, binding)) for binding in bindings]
+        keys = [(binding, key_at(atom, known, binding)) for binding in bindings]
         rows = self._rows(atom.relation, known, {key for _, key in keys if key is not None})
         return [
             extended
             for binding, key in keys
             if key is not None
             for row in rows.get(key, ())
-            if (extended := self._match(atom, row, binding, rule)) is not None
+            if (extended := matched(atom, row, binding, rule, self.schemas)) is not None
         ]
 
     def _absent(self, atom: Atom, known: Asked, bindings: list[Binding], rule: Rule) -> list[Binding]:
-        keys = [(binding, _key(atom, known, binding)) for binding in bindings]
+        keys = [(binding, key_at(atom, known, binding)) for binding in bindings]
         wanted = {key for _, key in keys if key is not None}
         if not self.decide_negation:
             self.negated[(atom.relation, known)] |= wanted
@@ -163,7 +163,8 @@ class _Pass:
         return [
             binding
             for binding, key in keys
-            if key is None or not any(self._match(atom, row, binding, rule) is not None for row in rows.get(key, ()))
+            if key is None
+            or not any(matched(atom, row, binding, rule, self.schemas) is not None for row in rows.get(key, ()))
         ]
 
     def _rows(self, relation: str, known: Asked, keys: set[Row]) -> Mapping[Row, Iterable[Row]]:
@@ -171,28 +172,13 @@ class _Pass:
             return self.settled[(relation, known)].answers
         return self.facts.rows(relation, known, keys)
 
-    def _match(self, atom: Atom, row: Row, binding: Binding, rule: Rule) -> Binding | None:
-        extended = dict(binding)
-        for arg, value, kind in zip(atom.args, row, self.schemas[atom.relation], strict=True):
-            if isinstance(arg, Const):
-                if value != arg.value:
-                    return None
-            elif isinstance(arg, Var):
-                wide = value if rule.types[arg.name] == kind else widened(value, rule.types[arg.name])
-                if arg.name in extended:
-                    if wide is None or extended[arg.name] != wide:
-                        return None
-                else:
-                    extended[arg.name] = wide
-        return extended
-
     def _answer(self, way: Passage, bindings: list[Binding]) -> None:
         relation = way.rule.head.relation
         goal, kinds = (relation, way.asked), self.schemas[relation]
         table = self.tables[goal]
         found = []
         for binding in bindings:
-            row = _head(way.rule, binding, kinds)
+            row = head_row(way.rule, binding, kinds)
             key = tuple(row[p] for p in way.asked)
             if key in table.keys and row not in table.answers[key]:
                 table.answers[key][row] = None
@@ -201,11 +187,28 @@ class _Pass:
             self._news.append((goal, found))
 
 
-def _key(atom: Atom, known: Asked, binding: Binding) -> Row | None:
+def key_at(atom: Atom, known: Asked, binding: Binding) -> Row | None:
     """The values at the known positions; None if a NULL stands there, which joins with nothing."""
     args = (arg for position in known if isinstance(arg := atom.args[position], (Const, Var)))
     values = tuple(arg.value if isinstance(arg, Const) else binding[arg.name] for arg in args)
     return None if None in values else values
+
+
+def matched(atom: Atom, row: Row, binding: Binding, rule: Rule, schemas: Schemas) -> Binding | None:
+    """The binding with what `row` says of the atom's variables; None where the two do not meet."""
+    extended = dict(binding)
+    for arg, value, kind in zip(atom.args, row, schemas[atom.relation], strict=True):
+        if isinstance(arg, Const):
+            if value != arg.value:
+                return None
+        elif isinstance(arg, Var):
+            wide = value if rule.types[arg.name] == kind else widened(value, rule.types[arg.name])
+            if arg.name in extended:
+                if wide is None or extended[arg.name] != wide:
+                    return None
+            else:
+                extended[arg.name] = wide
+    return extended
 
 
 def _from_head(way: Passage, key: Row) -> Binding | None:
@@ -221,7 +224,8 @@ def _from_head(way: Passage, key: Row) -> Binding | None:
     return binding
 
 
-def _tested(literal: object, binding: Binding, rule: Rule) -> Binding | None:
+def tested(literal: object, binding: Binding, rule: Rule) -> Binding | None:
+    """The binding with what a value or a condition says; None where it does not hold."""
     slots, values = {name: i for i, name in enumerate(binding)}, tuple(binding.values())
     try:
         match literal:
@@ -238,7 +242,8 @@ def _tested(literal: object, binding: Binding, rule: Rule) -> Binding | None:
         return None
 
 
-def _head(rule: Rule, binding: Binding, kinds: tuple[object, ...]) -> Row:
+def head_row(rule: Rule, binding: Binding, kinds: tuple[object, ...]) -> Row:
+    """The row that a binding gives."""
     values = []
     for arg, kind in zip(rule.head.args, kinds, strict=True):
         if isinstance(arg, Const):
@@ -288,8 +293,8 @@ class Solver:
 
 
 def derived(view: View) -> bool:
-    """False for groups, and for what domains answer: those are facts."""
-    return not (view.aggregation or view.called)
+    """False for groups, for what domains answer, and for constraints: those are facts."""
+    return not (view.aggregation or view.called or view.constrained)
 
 
 def derivable(rows: Mapping[str, set[Row]], layering: Layering, facts: Facts, schemas: Schemas) -> dict[str, set[Row]]:

@@ -1,0 +1,90 @@
+"""Which views are kept by constraints: some rule leaves a column of theirs without a value.
+
+Such a column is bound by comparisons only, or by such a column of another view. A view that asks its
+domains when it is read is one too: what a domain answers has no value before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from foreset.analyse.faults import constrained as faults
+from foreset.constraints.sorts import sort_of
+from foreset.diagnostics import Diagnostic, Span
+from foreset.ir.program import Program, View
+from foreset.ir.rules import Atom, Comparison, Rule, literal_variables, set_variables
+from foreset.ir.terms import Term, Var, variables
+
+ON_READ = "on_read"
+_NOWHERE = Span("", 1, 1)
+
+
+def constrained(program: Program) -> frozenset[str]:
+    """The names of such views."""
+    found = {view.name for view in program.views if view.evaluate == ON_READ}
+    while True:
+        more = {
+            view.name
+            for view in program.views
+            if view.name not in found and any(open_columns(rule, found) for rule in view.rules)
+        }
+        if not more:
+            return frozenset(found)
+        found |= more
+
+
+def open_columns(rule: Rule, among: Collection[str]) -> list[Var]:
+    """The variables of the head that relations, other than `among`, give no value, but something else speaks of."""
+    known = bound_variables(rule, among)
+    speaking = (one for one in rule.body if isinstance(one, Comparison | Atom))
+    spoken = {v.name for literal in speaking for v in literal_variables(literal)}
+    heads = [v for arg in rule.head.args for v in variables(arg)]
+    return [v for v in heads if v.name not in known and v.name in spoken and v.name != "_"]
+
+
+def bound_variables(rule: Rule, among: Collection[str]) -> set[str]:
+    """The variables that have a value, by relations (but `among`), assignments, calls and aggregates."""
+    known = {v.name for one in rule.sets for v in set_variables(one)}
+    for literal in rule.body:
+        if isinstance(literal, Atom) and literal.relation not in among:
+            known |= {arg.name for arg in literal.args if isinstance(arg, Var)}
+    settled = False
+    while not settled:
+        found = {name for name in _assigned(rule, known) if name not in known}
+        known |= found
+        settled = not found
+    return known
+
+
+def _assigned(rule: Rule, known: set[str]) -> Iterator[str]:
+    for literal in rule.body:
+        if isinstance(literal, Comparison) and literal.op == "=":
+            for var, term in ((literal.left, literal.right), (literal.right, literal.left)):
+                if isinstance(var, Var) and _known(term, known):
+                    yield var.name
+    for call in rule.calls:
+        if not call.negated and all(_known(arg, known) for arg in call.args):
+            yield from (v.name for output in call.outputs for v in variables(output))
+
+
+def _known(term: Term, known: set[str]) -> bool:
+    return all(v.name in known for v in variables(term))
+
+
+def check(view: View, among: Collection[str]) -> Iterator[Diagnostic]:
+    """The faults of one view that is kept by constraints, as written."""
+    for column in view.columns:
+        if sort_of(column.type) is None:
+            yield faults.inexact_column(view.name, column.name, column.type, column.span or view.span or _NOWHERE)
+    if view.strategy not in ("auto", "recompute"):
+        yield faults.not_for_constraints(view.name, "strategy", view.strategy_span or view.span or _NOWHERE)
+    if view.expectations:
+        yield faults.not_for_constraints(view.name, "expectations", view.expectations[0].span or view.span or _NOWHERE)
+    for rule in view.rules:
+        for one in rule.sets:
+            yield faults.aggregate_of_constraints(view.name, one.span or rule.span or _NOWHERE)
+        ground = [one for one in rule.body if isinstance(one, Atom) and one.relation not in among]
+        if ground and not view.evaluate:
+            for var in open_columns(rule, among)[:1]:
+                if not any(isinstance(one, Atom) and one.relation in among for one in rule.body):
+                    yield faults.left_to_constraints(view.name, var.name, var.span or rule.span or _NOWHERE)

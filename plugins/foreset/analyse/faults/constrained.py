@@ -1,0 +1,63 @@
+"""Faults of views whose columns may be bound by constraints only, FS910 to FS919."""
+
+from __future__ import annotations
+
+from foreset.constraints.faults import BadConstraint
+from foreset.diagnostics import Diagnostic, Severity, Span
+from foreset.ir.types import Type
+
+
+def inexact_column(view: str, name: str, kind: Type, span: Span) -> Diagnostic:
+    """Doubles are not numbers with which solvers reckon."""
+    message = f"column `{name}` of `{view}` is {kind}, and `{view}` is kept by constraints"
+    return Diagnostic("FS910", message, span, "declare a decimal, or bind the column by a relation in every rule")
+
+
+def not_a_constraint(fault: BadConstraint, span: Span) -> Diagnostic:
+    """Not linear, or of another kind."""
+    return Diagnostic("FS911", fault.message, fault.span or span, fault.hint)
+
+
+def never_satisfied(view: str, text: str, span: Span) -> Diagnostic:
+    """The rule says nothing."""
+    message = f"this rule of `{view}` can never hold: `{text}`"
+    return Diagnostic("FS912", message, span, "mend the constraints, or remove the rule", Severity.WARNING)
+
+
+def aggregate_of_constraints(view: str, span: Span) -> Diagnostic:
+    """A region has no count."""
+    message = f"`{view}` is kept by constraints: its rows may be without end, and cannot be gathered"
+    return Diagnostic("FS913", message, span, "gather from relations that are ground")
+
+
+def left_to_constraints(view: str, name: str, span: Span) -> Diagnostic:
+    """Perhaps a slip: the other columns come from relations."""
+    message = (
+        f"nothing but constraints binds `{name}`: so `{view}` holds entries such as `{name} <= 3`, and not only rows"
+    )
+    hint = f"if that is meant, say so by `evaluate: at_refresh`; else bind `{name}` by a relation"
+    return Diagnostic("FS914", message, span, hint, Severity.WARNING)
+
+
+def not_for_constraints(view: str, key: str, span: Span) -> Diagnostic:
+    """What is for rows."""
+    message = f"`{key}` of `{view}` is for views of rows, and `{view}` is kept by constraints"
+    return Diagnostic("FS915", message, span, "leave it out")
+
+
+def variable_without_type(name: str, span: Span) -> Diagnostic:
+    """It stands beside nothing that has one."""
+    hint = "use it in a column, or beside a variable that stands in one"
+    return Diagnostic("FS916", f"nothing tells the type of `{name}`", span, hint)
+
+
+def unbound_member(view: str, span: Span) -> Diagnostic:
+    """All its rows would have to be looked through, and there may be no end to them."""
+    message = f"`{view}` is kept by constraints, and no column of it has a value here"
+    return Diagnostic("FS917", message, span, "bind a column by a relation: then it is asked whether the value is in")
+
+
+def inexact_argument(name: str, kind: Type, span: Span) -> Diagnostic:
+    """Only `_` may stand there."""
+    message = f"`{name}` is {kind}, which cannot stand in a constraint"
+    return Diagnostic("FS910", message, span, "declare a decimal, or write `_`")

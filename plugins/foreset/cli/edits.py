@@ -1,0 +1,73 @@
+"""`foreset edit` and `foreset edits`: corrections of views against what their rules say."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
+
+View = Annotated[str, typer.Argument(metavar="GROUP.VIEW", help="The view.")]
+Delete = Annotated[str, typer.Option("--delete", metavar="REGION", help="Take these rows out, as 'X = 6' or 'X >= 5'.")]
+Insert = Annotated[str, typer.Option("--insert", metavar="REGION", help="Put these rows in, as 'X = 6, Y = \"a\"'.")]
+Undo = Annotated[str, typer.Option("--undo", metavar="N|last", help="Take an edit back; `foreset edits` lists them.")]
+Who = Annotated[str, typer.Option("--who", help="Who says so; the user of this process without it.")]
+Why = Annotated[str, typer.Option("--why", help="The evidence.")]
+Group = Annotated[str, typer.Argument(metavar="[GROUP]", help="One group; all of them without it.")]
+All = Annotated[bool, typer.Option("--all", help="Those that were undone, too.")]
+
+
+def edit(
+    view: View,
+    *,
+    delete: Delete = "",
+    insert: Insert = "",
+    undo: Undo = "",
+    who: Who = "",
+    why: Why = "",
+    json: AsJson = False,
+    specs: Specs = SPECS,
+    warehouse: Warehouse = WAREHOUSE,
+) -> None:
+    """Correct a view: what is taken out or put in outlasts every refresh. Sources are never written."""
+    from foreset.cli.output import say, say_json
+    from foreset.cli.refresh import summary
+    from foreset.errors import UsageError
+    from foreset.warehouse import open_warehouse
+
+    if undo and undo != "last" and not undo.isdecimal():
+        raise UsageError(f"--undo {undo!r} is no edit", "give its number, or `last`; `foreset edits` lists them")
+    number = None if not undo else 0 if undo == "last" else int(undo)
+    opened = open_warehouse(warehouse, str(specs))
+    result = opened.edit(view, delete=delete, insert=insert, undo=number, who=who, why=why)
+    if json:
+        say_json(result)
+    else:
+        say(summary(result))
+
+
+def edits(
+    group: Group = "",
+    *,
+    every: All = False,
+    json: AsJson = False,
+    specs: Specs = SPECS,
+    warehouse: Warehouse = WAREHOUSE,
+) -> None:
+    """List the corrections that hold, oldest first."""
+    from foreset.cli.output import say, say_json, visible
+    from foreset.warehouse import open_warehouse
+
+    found = open_warehouse(warehouse, str(specs)).edits(group or None, undone=every)
+    if json:
+        say_json(found)
+        return
+    lines = []
+    for one in found:
+        evidence = ", ".join(filter(None, (one["who"], one["at"], one["why"])))
+        undone = f"; undone: {one['undone']}" if one["undone"] else ""
+        lines.append(
+            visible(f"{one['group']}.{one['view']} {one['id']}: {one['kind']} {one['region']} ({evidence}){undone}")
+        )
+    say(lines or ["no edits"])

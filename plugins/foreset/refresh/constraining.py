@@ -1,0 +1,73 @@
+"""Views that are kept by constraints: derived in this process from what is staged below, and compared with what was.
+
+They are few by nature. What domains answer is pinned as everywhere; a view that asks when it is read keeps its calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from foreset.errors import EvaluationError
+from foreset.ir.edits import active
+from foreset.ir.strata import Stratum
+from foreset.ir.terms import Row
+from foreset.mediated.fixpoint import MAX_ENTRIES
+from foreset.mediated.from_rules import entries_of
+from foreset.mediated.program import Region
+from foreset.refresh.asking import calls_of, rows_before, rows_now, stage_rows
+from foreset.refresh.checking import open_rows
+from foreset.refresh.context import Context
+from foreset.rewrite.constrain import functions_of
+from foreset.rewrite.edit_views import region_of
+from foreset.verify.facts import to_rows
+
+Facts = Mapping[str, Any]
+
+
+def constrain(context: Context, stratum: Stratum, folder: tuple[str, ...]) -> Facts:
+    """Derive the entries of a stratum, and stage what came and went."""
+    program = context.program
+    inputs = {name: _rows(context, name) for name in stratum.reads}
+    calls = calls_of(context)
+    domains = {domain.name: domain for domain in program.domains}
+    answers = None if _lasting(stratum) else calls.for_constraints(domains)
+    entries = entries_of(
+        stratum, inputs, program.columns_of(), functions_of(program.domains), answers, regions_of(context, stratum)
+    )
+    views, rows = {}, 0
+    for view in stratum.views:
+        new, old = entries[view.name], set(rows_before(context, view))
+        sides = {"plus": new - old, "minus": old - new}
+        rows += len(new ^ old)
+        views[view.name] = {
+            side: stage_rows(context, found, view.columns, *folder, view.name, side) for side, found in sides.items()
+        }
+    read = {name: len(found) for name, found in inputs.items()}
+    return {"views": views, "rows": rows, "rounds": 0, "counted": [], "rows_read": read, "engine": "",
+            "engine_reason": "", "warnings": list(calls.warnings)}  # fmt: skip
+
+
+def regions_of(context: Context, stratum: Stratum) -> list[tuple[str, Region]]:
+    """What was edited in the views of a stratum, in its order."""
+    found = (edit for edit in active(context.plan.edits) if edit.view in stratum.names)
+    return [(edit.kind, Region(edit.view, region_of(edit, context.view(edit.view).columns))) for edit in found]
+
+
+def _lasting(stratum: Stratum) -> bool:
+    return any(view.evaluate == "on_read" for view in stratum.views)
+
+
+def _rows(context: Context, name: str) -> list[Row]:
+    """What a stratum reads, as values; few, or an error."""
+    if name not in context.run.sources:
+        return rows_now(context, name)
+    columns = context.source(name).columns
+    found = open_rows(context, name)
+    if (found.num_rows if isinstance(found, pa.Table) else found.count_rows()) > MAX_ENTRIES:
+        hint = "views that are kept by constraints are for few rows: narrow them in a view of rows, and read that"
+        raise EvaluationError(f"source `{name}` has more than {MAX_ENTRIES:,} rows", hint)
+    table = found if isinstance(found, pa.Table) else found.to_table()
+    return list(set(to_rows(table.select([column.name for column in columns]), columns)))

@@ -1,0 +1,109 @@
+"""Corrections of views: which there are, what a new or an undone one changes, and what must be built again for it."""
+
+from __future__ import annotations
+
+import datetime
+import getpass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from foreset.errors import UsageError
+from foreset.ir.edits import Edit, active, edits_from
+from foreset.ir.program import Program
+from foreset.plan.fingerprint import own_marks
+from foreset.plan.rebuild import reedited
+from foreset.refresh.context import read_spec
+from foreset.rewrite.edit_views import inserted, region_of
+from foreset.store import manifest
+from foreset.store.layout import Layout
+from foreset.store.rows import ManifestRow
+
+Edits = tuple[Edit, ...]
+KINDS = ("delete", "insert")
+
+
+def edits_of(row: ManifestRow | None) -> Edits:
+    """The edits with which a refresh was committed, those that were undone too."""
+    return edits_from(row.extra.get("edits", ())) if row else ()
+
+
+def edited(edits: Edits, request: Mapping[str, Any] | None, group: str, program: Program) -> Edits:
+    """The edits after `request`; UsageError where it cannot be."""
+    if not request:
+        return edits
+    if "undo" in request:
+        return _undone(edits, request, group)
+    number = 1 + max((edit.id for edit in edits), default=0)
+    new = Edit(number, request["view"], request["kind"], request["region"],
+               request.get("who", ""), request.get("why", ""), request.get("at", ""))  # fmt: skip
+    _check(new, program)
+    return (*edits, new)
+
+
+def _check(edit: Edit, program: Program) -> None:
+    views = {view.name: view for view in program.shown}
+    if edit.view not in views:
+        close = get_close_matches(edit.view, views, n=1)
+        hint = f"did you mean `{close[0]}`?" if close else f"it has: {', '.join(views)}"
+        raise UsageError(f"group {program.group} has no view `{edit.view}`", hint)
+    view = views[edit.view]
+    if edit.kind not in KINDS:
+        raise UsageError(f"an edit cannot `{edit.kind}`", "delete or insert")
+    if edit.kind == "insert" and not view.constrained:
+        inserted(edit, view)
+    else:
+        region_of(edit, view.columns)
+
+
+def _undone(edits: Edits, request: Mapping[str, Any], group: str) -> Edits:
+    number = request["undo"]
+    known = [edit.id for edit in active(edits)]
+    if number not in known:
+        told = ", ".join(map(str, known))
+        raise UsageError(f"group {group} has no edit {number}", f"there are: {told}" if known else "there are none")
+    told = " ".join(filter(None, (request.get("who", ""), request.get("at", ""), request.get("why", ""))))
+    return tuple(replace(edit, undone=told or "yes") if edit.id == number else edit for edit in edits)
+
+
+def reasons(
+    spec: tuple[str, str], suites: Mapping[str, str], before: Sequence[Edit], now: Sequence[Edit]
+) -> dict[str, str]:
+    """Which views must be built again because edits came or went, and why."""
+    if active(before) == active(now):
+        return {}
+    views = {edit.view for edit in {*active(before)} ^ {*active(now)}}
+    old, (program, layering) = (read_spec(*spec, suites, edits) for edits in (before, now))
+    names = views & {view.name for view in program.views}
+    return reedited(layering, own_marks(old[0]), own_marks(program), names)
+
+
+def asked(
+    layout: Layout, view: str, *, delete: str, insert: str, undo: int | None, who: str, why: str
+) -> dict[str, Any]:
+    """A request to edit, with its evidence; UsageError where it is not one thing."""
+    if sum(map(bool, (delete, insert, undo is not None))) != 1:
+        raise UsageError("an edit is one of: delete, insert, undo", "as in --delete 'X = 6'")
+    row = manifest.newest(layout.root, layout.group)
+    if row is None:
+        raise UsageError(
+            f"group {layout.group} has no committed refresh", f"run `foreset refresh {layout.group}` first"
+        )
+    when = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    evidence = {"who": who or _user(), "why": why, "at": when}
+    if undo is None:
+        return {"view": view, "kind": "delete" if delete else "insert", "region": delete or insert, **evidence}
+    mine = [edit.id for edit in active(edits_of(row)) if edit.view == view]
+    number = undo or (mine[-1] if mine else 0)  # 0: the last one of the view
+    if number not in mine:
+        hint = f"there are: {', '.join(map(str, mine))}" if mine else "there are none"
+        raise UsageError(f"`{layout.group}.{view}` has no edit {undo or ''}".rstrip(), hint)
+    return {"undo": number, **evidence}
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container without a name for its user
+        return "unknown"

@@ -1,0 +1,96 @@
+"""Rows of a published view by what they have to satisfy: also where the view holds constraints and not only rows."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from foreset.constraints.calls import Answers, resolve
+from foreset.constraints.decide import satisfiable
+from foreset.constraints.faults import BadConstraint
+from foreset.constraints.form import TRUE, Constraint, conjunction
+from foreset.constraints.instances import contains
+from foreset.constraints.read import read_constraint
+from foreset.constraints.rows import from_row, variables_of
+from foreset.constraints.simplify import simplify
+from foreset.constraints.sorts import sort_of
+from foreset.domains.asking import Calls
+from foreset.domains.provider import Access
+from foreset.errors import UsageError
+from foreset.ir.program import Column, Program
+from foreset.ir.terms import Row
+from foreset.ir.types import parse_type
+from foreset.ir.values import sort_key
+from foreset.mediated.from_rules import declared, instances
+from foreset.refresh.context import read_spec
+from foreset.store import arrow
+from foreset.store.layout import Layout
+from foreset.store.snapshots import open_snapshot
+from foreset.verify.facts import to_rows
+
+
+def rows(layout: Layout, spec: tuple[str, str], view: str, where: str, at: int | None) -> pa.Table:
+    """Every row of a view that satisfies `where`; Infinite where there is no end."""
+    columns, entries = _entries(layout, view, at)
+    within = region(where, view, columns)
+    shown = declared(columns)
+    if len(shown) < len(columns):
+        with _answers(layout, spec) as answers:
+            found = instances(entries, columns, answers, within)
+    else:
+        found = _within(entries, columns, within)
+    listed = sorted(found, key=sort_key)
+    schema = arrow.schema_of({column.name: str(column.type) for column in shown})
+    return pa.table([pa.array([row[i] for row in listed], field.type) for i, field in enumerate(schema)], schema=schema)
+
+
+def holds(layout: Layout, spec: tuple[str, str], view: str, where: str, at: int | None) -> bool:
+    """Whether any row of a view satisfies `where`."""
+    columns, entries = _entries(layout, view, at)
+    within = region(where, view, columns)
+    if len(declared(columns)) == len(columns):
+        return bool(_within(entries, columns, within))
+    own = variables_of(declared(columns))
+    parts = (simplify(conjunction(from_row(row, own), within)) for row in entries)
+    with _answers(layout, spec) as answers:
+        return any(satisfiable(said) for part in parts for said in resolve(part, answers))
+
+
+def region(where: str, view: str, columns: Sequence[Column]) -> Constraint:
+    """The constraint that people wrote about a view; UsageError where it is none."""
+    known = [column for column in declared(columns) if sort_of(column.type) is not None]
+    try:
+        return read_constraint(where, variables_of(known), in_capitals=True) if where else TRUE
+    except BadConstraint as wrong:
+        told = ", ".join(f"{column.name} {column.type}" for column in declared(columns))
+        raise UsageError(f"`{where}` says nothing of `{view}`: {wrong.message}", f"its columns are {told}") from None
+
+
+def _entries(layout: Layout, view: str, at: int | None) -> tuple[tuple[Column, ...], list[Row]]:
+    with open_snapshot(layout.root, layout.group, at, lease=False) as snapshot:
+        table = snapshot.arrow(view)
+        kinds = snapshot.row.views[view].columns
+    found = ((name, parse_type(kind)) for name, kind in kinds.items())
+    columns = tuple(Column(name, kind) for name, kind in found if kind is not None)
+    return columns, to_rows(table, columns)
+
+
+def _within(entries: list[Row], columns: Sequence[Column], within: Constraint) -> set[Row]:
+    """The rows of a view of rows that are in a region; NULL satisfies nothing that is asked of it."""
+    kept = [i for i, column in enumerate(columns) if sort_of(column.type) is not None]
+    own = variables_of([columns[i] for i in kept])
+    asked = [i for i, v in zip(kept, own, strict=True) if v in within.free]
+    keys = [v for v in own if v in within.free]
+    return {row for row in entries if contains(within, keys, tuple(row[i] for i in asked))}
+
+
+@contextmanager
+def _answers(layout: Layout, spec: tuple[str, str]) -> Iterator[Answers]:
+    """What domains answer now, each argument asked once."""
+    program: Program = read_spec(*spec)[0]
+    with tempfile.TemporaryDirectory(prefix="foreset-asked-") as folder:
+        calls = Calls(folder, None, Access(layout.root))
+        yield calls.for_constraints({domain.name: domain for domain in program.domains})
