@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
+from tests.roads import FEED
 
 import foreset
 from foreset.cli.up import end, wait_for_dags, warm_spark
@@ -23,7 +24,6 @@ from foreset.orchestrate.names import dag_id
 from foreset.orchestrate.rest import Airflow, segment
 from foreset.orchestrate.standalone import Project, start, wait_until_healthy
 
-FEED = {"delta.enableChangeDataFeed": "true"}
 PATIENCE_S = 420
 T = TypeVar("T")
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
+from tests.roads import FEED
 
 from foreset.ir.program import Column, Source
 from foreset.ir.types import parse_type
@@ -23,7 +24,6 @@ from foreset.store.capture import Captured, RecordedPin, capture, read_before
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-FEED = {"delta.enableChangeDataFeed": "true"}
 _runs = count()
 
 Row = tuple[Any, ...]

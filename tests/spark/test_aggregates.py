@@ -16,6 +16,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from tests.property.aggregate_programs import random_aggregates
 from tests.refresh_cases import CASES, always, in_normal_form, read_case, run_strategy
+from tests.roads import FEED
 from tests.spark.engine_reader import SparkReader
 
 import foreset
@@ -119,8 +120,7 @@ def test_one_change_of_a_group_of_a_million(
     """The base is not read, members are read for the lost extremum alone, and what is written is a few rows."""
     monkeypatch.setenv("FORESET_ENGINE", "spark")
     table = f"{warehouse}/raw/sale"
-    feed = {"delta.enableChangeDataFeed": "true"}
-    write_deltalake(table, pa.concat_tables([rows(0, BIG, "big"), rows(BIG, SMALL, "small")]), configuration=feed)
+    write_deltalake(table, pa.concat_tables([rows(0, BIG, "big"), rows(BIG, SMALL, "small")]), configuration=FEED)
     wh = opened(warehouse, tmp_path, spark)
     first = wh.refresh("shops", verify=40)
     assert set(first.views) == {"totals", "best", "items", "large"}
@@ -185,7 +185,7 @@ def test_what_fails_names_rule_view_and_group(
 ) -> None:
     """Nothing is published, and the next refresh goes on from the last good state."""
     table = f"{warehouse}/raw/sale"
-    write_deltalake(table, rows(0, 3, "sued"), configuration={"delta.enableChangeDataFeed": "true"})
+    write_deltalake(table, rows(0, 3, "sued"), configuration=FEED)
     text = FAILING.replace("AGGREGATE", aggregate).replace("RESULT", result)
     wh = opened(warehouse, tmp_path, spark, text)
     good = wh.refresh("shops", verify="off")
@@ -234,7 +234,7 @@ def test_functions_of_the_deployment(
     foreset.register_aggregate("bits", foreset.PythonAggregate("bigint", "bigint", 0, xor, xor))
     foreset.register_aggregate("most", foreset.PythonAggregate("bigint", "bigint", -1, lambda a, x: max(a, 3 * x)))
     table = f"{warehouse}/raw/sale"
-    write_deltalake(table, rows(0, 8, "a"), configuration={"delta.enableChangeDataFeed": "true"})
+    write_deltalake(table, rows(0, 8, "a"), configuration=FEED)
     wh = opened(warehouse, tmp_path, spark, IN_PYTHON)
     wh.refresh("shops", verify=20)
     assert contents(wh, "shops.v") == {("a", 8, 21)}

@@ -9,7 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from tests.spark.capture_sources import FEED, Nightly, plain, rows_of, source_of
+from tests.roads import FEED
+from tests.spark.capture_sources import Nightly, plain, rows_of, source_of
 
 from foreset.errors import SourceError
 from foreset.store.capture import Feed, Reload, SnapshotDiff, Unchanged, capture, current_pin, read_source

@@ -8,7 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from tests.spark.capture_sources import FEED, Nightly, source_of
+from tests.roads import FEED
+from tests.spark.capture_sources import Nightly, source_of
 
 from foreset.store.capture import Feed, Reload, Unchanged
 

@@ -16,6 +16,7 @@ import pytest
 from deltalake import write_deltalake
 from tests.property.programs import random_case
 from tests.refresh_cases import Case, in_normal_form, spec_text
+from tests.roads import FEED
 from tests.spark.test_parts import in_parts
 
 import foreset
@@ -46,7 +47,7 @@ def bag(rows: frozenset[Row], rng: Random) -> list[Row]:
 def write(path: str, source: Source, rows: list[Row], *, first: bool) -> None:
     columns = [pa.array([row[i] for row in rows], arrow_type(c.type)) for i, c in enumerate(source.columns)]
     table = pa.table(columns, names=[column.name for column in source.columns])
-    feed = {"delta.enableChangeDataFeed": "true"} if first else None
+    feed = FEED if first else None
     write_deltalake(path, table, mode="overwrite", configuration=feed)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
+from tests.roads import FEED
 from tests.spark.reader import GENERATIONS
 
 import foreset
@@ -58,7 +59,7 @@ def readings(warehouse: str, folder: Path, spark: SparkSession | str, number: in
     folder.mkdir()
     (folder / "generations.yaml").write_text(SPEC)
     path = f"{warehouse}/sales/item"
-    write_deltalake(path, generation(0), configuration={"delta.enableChangeDataFeed": "true"})
+    write_deltalake(path, generation(0), configuration=FEED)
     wh = foreset.open(warehouse, str(folder), spark)
     wh.refresh("generations", verify="off")
     command = [sys.executable, "-m", "tests.spark.reader", warehouse, "generations", str(number)]

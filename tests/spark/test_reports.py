@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
+from tests.roads import FEED
 
 import foreset
 from foreset.reports import pages, reading
@@ -46,7 +47,7 @@ def legs(*rows: tuple[str, str, int]) -> pa.Table:
 def test_the_report_of_real_nights(warehouse: str, tmp_path: Path, spark: SparkSession) -> None:
     (tmp_path / "loads.yaml").write_text(SPEC)
     table = f"{warehouse}/loads/leg"
-    write_deltalake(table, legs(("a", "b", 4), ("b", "c", 5)), configuration={"delta.enableChangeDataFeed": "true"})
+    write_deltalake(table, legs(("a", "b", 4), ("b", "c", 5)), configuration=FEED)
     wh = foreset.open(warehouse, str(tmp_path), spark)
     layout = wh.layout("loads")
     wh.refresh("loads", refresh_id="n1")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from tests.roads import FEED
 
 import foreset
 from foreset.ir.terms import Row
@@ -66,8 +67,7 @@ def test_a_real_day(warehouse: str, spark: SparkSession, monkeypatch: pytest.Mon
         after = frozenset([*left, *came])
         first[source.name], second[source.name] = Delta(before), Delta(after - before, before - after)
         path, straight = f"{warehouse}/{source.table}", list(range(len(places)))
-        feed = {"delta.enableChangeDataFeed": "true"}
-        write_deltalake(path, arrow(source, picked, straight), configuration=feed)
+        write_deltalake(path, arrow(source, picked, straight), configuration=FEED)
     wh = foreset.open(warehouse, str(ROOT / "view_specs"), spark)
     expected, _ = replica.refresh(first)
     done = wh.refresh("supply_chain", verify=400)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from tests.cli_runner import foreset as cli
+from tests.roads import FEED
 
 import foreset
 from foreset.domains import registry
@@ -97,7 +98,7 @@ def declare(root: Path, more: str = "") -> None:
 def people(root: Path, *rows: tuple[str | None, int]) -> None:
     table = pa.table({"name": [name for name, _ in rows], "age": pa.array([age for _, age in rows], pa.int32())})
     write_deltalake(root / "wh/raw/person", table, mode="append",
-                    configuration={"delta.enableChangeDataFeed": "true"})  # fmt: skip
+                    configuration=FEED)  # fmt: skip
 
 
 def rows(table: pa.Table) -> set[tuple]:

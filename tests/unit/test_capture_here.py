@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from tests.roads import FEED
 
 from foreset.ir.program import Column, Source
 from foreset.ir.types import parse_type
@@ -21,7 +22,6 @@ from foreset.store.capture.origins import TableOrigin, open_origin
 from foreset.store.capture.plan import Feed
 from foreset.store.capture.stage import Counts, Inconsistent
 
-FEED = {"delta.enableChangeDataFeed": "true"}
 Rows = list[tuple[object, ...]]
 NAN = float("nan")
 # As declared, Arrow type of the table, values that are hard to compare.

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from tests.cli_runner import foreset as cli
+from tests.roads import FEED
 
 import foreset
 from foreset.constraints.faults import Infinite
@@ -100,7 +101,7 @@ def wh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, desk: Desk) -> Warehouse
 def people(root: Path, *rows: tuple[str, int]) -> None:
     table = pa.table({"name": [name for name, _ in rows], "age": pa.array([age for _, age in rows], pa.int32())})
     write_deltalake(root / "wh/raw/person", table, mode="append",
-                    configuration={"delta.enableChangeDataFeed": "true"})  # fmt: skip
+                    configuration=FEED)  # fmt: skip
 
 
 def rows(table: pa.Table) -> set[tuple]:
