@@ -1,0 +1,87 @@
+"""Commands that say why a row is in a view, and why another is not. They need no Spark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
+from foreset.cli.reading import At, View
+
+if TYPE_CHECKING:
+    from foreset.ir.terms import Row
+    from foreset.refresh.proving import Published
+
+Tuple = Annotated[str, typer.Argument(metavar="TUPLE", help="The row: its values in order, as 'a, 3, NULL'.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, help="At most so many derivations of a row.")]
+Depth = Annotated[int, typer.Option("--depth", min=1, help="At most so many rows below each other.")]
+Every = Annotated[bool, typer.Option("--all", help="All derivations of rows below too, not one of each.")]
+
+
+def why(
+    view: View,
+    tuple_: Tuple,
+    *,
+    limit: Limit = 10,
+    depth: Depth = 10,
+    every: Every = False,
+    at: At = None,
+    json: AsJson = False,
+    specs: Specs = SPECS,
+    warehouse: Warehouse = WAREHOUSE,
+) -> None:
+    """Say why a row is in a view: its derivations, down to rows of sources.
+
+    From the supports of the row where the view keeps them (`strategy: stdel`), by its rules elsewhere.
+    """
+    from foreset.cli.output import say, say_json, visible
+    from foreset.refresh.proving import why as asked
+    from foreset.verify.proof_text import proof_lines
+
+    found, row = _asked(warehouse, str(specs), view, tuple_, at)
+    proof = asked(found, row, limit=limit, depth=depth, every=every)
+    if json:
+        say_json({"seq": found.seq, **_plain(proof)})
+    else:
+        say(visible("\n".join(proof_lines(proof, found.tables))))
+
+
+def why_not(
+    view: View,
+    tuple_: Tuple,
+    *,
+    at: At = None,
+    json: AsJson = False,
+    specs: Specs = SPECS,
+    warehouse: Warehouse = WAREHOUSE,
+) -> None:
+    """Say why a row is not in a view: the rules that come closest, and the literal that each lacks."""
+    from foreset.cli.output import say, say_json, visible
+    from foreset.refresh.proving import missing
+    from foreset.verify.proof_text import miss_lines
+
+    found, row = _asked(warehouse, str(specs), view, tuple_, at)
+    misses = missing(found, row)
+    if json:
+        say_json({"seq": found.seq, "relation": found.view.name, "row": row, "rules": [_plain(one) for one in misses]})
+    else:
+        say(visible("\n".join(miss_lines(found.view.name, row, misses))))
+
+
+def _asked(warehouse: str, specs: str, view: str, text: str, at: int | None) -> tuple[Published, Row]:
+    from foreset.refresh.proving import published, row_of
+    from foreset.warehouse import open_warehouse, split
+
+    group, name = split(view)
+    opened = open_warehouse(warehouse, specs)
+    found = published(opened.layout(group), opened.spec(group), name, at)
+    return found, row_of(found.view, text)
+
+
+def _plain(value: object) -> dict[str, object]:
+    from foreset.cli.output import plain
+
+    found = plain(value)
+    assert isinstance(found, dict)
+    return found

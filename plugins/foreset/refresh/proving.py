@@ -1,0 +1,172 @@
+"""`foreset why` and `why-not`: questions about rows as they were published, without Spark."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from foreset.errors import SourceError, UsageError
+from foreset.ir.program import Column, Program, View
+from foreset.ir.supports import Support, footing, unfolded
+from foreset.ir.terms import Row, Value
+from foreset.ir.types import Type
+from foreset.ir.values import Misfit, coerce
+from foreset.refresh.checking import open_without_spark
+from foreset.refresh.context import read_spec
+from foreset.refresh.editing import edits_of
+from foreset.store import arrow, manifest
+from foreset.store.layout import Layout
+from foreset.verify.bodies import Bodies
+from foreset.verify.facts import SourceFacts
+from foreset.verify.misses import Miss, why_not
+from foreset.verify.proofs import Proof, Prover
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow.dataset import Dataset
+
+    from foreset.ir.strata import Layering
+
+_WORDS: dict[str, Value] = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A view in one refresh, and everything that its rows may follow from."""
+
+    program: Program
+    view: View
+    prover: Prover
+    seq: int
+    tables: Mapping[str, str]  # of sources: where their rows lie
+
+    def has(self, row: Row) -> bool:
+        """Whether the view holds the row."""
+        known = tuple(i for i, value in enumerate(row) if value is not None)
+        key = tuple(row[i] for i in known)
+        return row in self.prover.bodies.facts.rows(self.view.name, known, {key}).get(key, ())
+
+
+def why(published: Published, row: Row, *, limit: int = 10, depth: int = 10, every: bool = False) -> Proof:
+    """The derivations of a row that is there."""
+    if not published.has(row):
+        shown = f"{published.view.name}({', '.join(map(str, row))})"
+        raise UsageError(f"{shown} is not in refresh {published.seq}", "`foreset why-not` says what it lacks")
+    return published.prover.why((published.view.name, row), limit=limit, depth=depth, every=every)
+
+
+def missing(published: Published, row: Row) -> tuple[Miss, ...]:
+    """What each rule lacks for a row that is not there."""
+    if published.has(row):
+        shown = f"{published.view.name}({', '.join(map(str, row))})"
+        raise UsageError(f"{shown} is in refresh {published.seq}", "`foreset why` says how it follows")
+    return why_not(published.view, row, published.prover.bodies)
+
+
+def published(layout: Layout, spec: tuple[str, str], name: str, at: int | None = None) -> Published:
+    """Open a view of a refresh for questions."""
+    row = manifest.newest(layout.root, layout.group) if at is None else manifest.at(layout.root, layout.group, at)
+    if row is None:
+        which = "no committed refresh" if at is None else f"no refresh {at}"
+        raise UsageError(f"group {layout.group} has {which}", f"`foreset refresh {layout.group}` makes one")
+    program, layering = read_spec(*spec, edits=edits_of(row))
+    view = next((view for view in program.shown if view.name == name), None)
+    if view is None or name not in row.views:
+        known = ", ".join(view.name for view in program.shown if view.name in row.views)
+        raise UsageError(f"refresh {row.seq} of {layout.group} has no view `{name}`", f"its views: {known}")
+
+    def opener(relation: str) -> Dataset | pa.Table:
+        if relation in row.views:
+            pin = row.views[relation]
+            return arrow.read(layout.resolve(pin.path), pin.version, list(pin.columns))
+        source = next((source for source in program.sources if source.name == relation), None)
+        if source is None:
+            raise UsageError(
+                f"refresh {row.seq} has no rows of {relation}", "the spec has changed since: refresh first"
+            )
+        found = open_without_spark(layout.root, source, row.sources[relation].to_version)
+        if found is None:
+            raise SourceError(f"source `{relation}` has a table feature that only Spark reads", "read it with Spark")
+        return found
+
+    whole = replace(program, views=unfolded(program.views))
+    plain = next(view for view in whole.views if view.name == name)
+    if plain.constrained:
+        raise UsageError(
+            f"`{name}` is kept by constraints, not by rows", f"`foreset show {layout.group}.{name}` has them"
+        )
+    columns = program.columns_of()
+    bodies = Bodies(SourceFacts(columns, opener), columns)
+    kept = supports(layering, row.views)
+    tables = {source.name: str(source.table or source.view) for source in program.sources}
+    return Published(whole, plain, Prover(whole, bodies, kept), row.seq, tables)
+
+
+def supports(layering: Layering, there: Iterable[str]) -> dict[str, tuple[Support, ...]]:
+    """The supports of each view, where the refresh has kept them."""
+    found: dict[str, tuple[Support, ...]] = {}
+    names = set(there)
+    for stratum in layering.strata:
+        standing = footing(stratum) if stratum.supported else None
+        for support in standing.supports if standing else ():
+            if support.shown is not None and support.name in names:
+                view = support.shown.head.relation
+                found[view] = (*found.get(view, ()), support)
+    return found
+
+
+# ---------------------------------------------------------------- rows as people write them
+def row_of(view: View, given: str | Sequence[object] | Mapping[str, object]) -> Row:
+    """A row of a view from text (`a, 3`, `view("a", 3)`), from values in order, or from values by column."""
+    values: Sequence[object]
+    if isinstance(given, str):
+        values = [_worded(text, column.type) for text, column in _paired(view, _split(view.name, given))]
+    elif isinstance(given, Mapping):
+        names = [column.name for column in view.columns]
+        if set(given) != set(names):
+            raise UsageError(f"`{view.name}` has the columns {', '.join(names)}", "give a value for each of them")
+        values = [given[name] for name in names]
+    else:
+        values = [value for value, _ in _paired(view, given)]
+    return tuple(_taken(value, column) for value, column in zip(values, view.columns, strict=True))
+
+
+def _paired(view: View, values: Sequence[Any]) -> list[tuple[Any, Column]]:
+    if len(values) != len(view.columns):
+        names = ", ".join(column.name for column in view.columns)
+        hint = f"as in foreset why GROUP.{view.name} '{names}'"
+        raise UsageError(f"`{view.name}` has {len(view.columns)} columns, {len(values)} values were given", hint)
+    return list(zip(values, view.columns, strict=True))
+
+
+def _split(view: str, text: str) -> list[str]:
+    inner = text.strip().removeprefix(view).strip()
+    if inner.startswith("(") and inner.endswith(")"):
+        inner = inner[1:-1]
+    found = next(csv.reader([inner], skipinitialspace=True, quotechar="'" if inner.count("'") > 1 else '"'), [])
+    return [part.strip() for part in found]
+
+
+def _worded(text: str, kind: Type) -> object:
+    """A word of the command line as YAML would have it, for a column of this type."""
+    if text.upper() == "NULL":
+        return None
+    if kind.name == "boolean":
+        return _WORDS.get(text.lower(), text)
+    if kind.is_integral:
+        return int(text) if text.removeprefix("-").isdigit() else text
+    if kind.is_fractional:
+        try:
+            return float(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _taken(value: object, column: Column) -> Value:
+    try:
+        return coerce(value, column.type)
+    except Misfit as misfit:
+        raise UsageError(f"column {column.name}: {misfit}", f"it holds {column.type}") from misfit

@@ -1,0 +1,156 @@
+"""A rule's body with values given: under which bindings it holds, and where it stops holding.
+
+No goals here and no recursion: every relation is read as it is, views too, so one look says by which rows a
+row follows at once. Shares nothing with `maintain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from foreset.explain.notation import Columns, readable
+from foreset.ir.renaming import substituted
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
+from foreset.ir.terms import Const, Row, Term, Value, Var, variables
+from foreset.ir.text import print_literal, print_rule
+from foreset.verify.groups import Facts
+from foreset.verify.passing import Asked, Schemas, known_positions
+from foreset.verify.tabling import Binding, head_row, key_at, matched, tested
+
+MOST = 10_000  # bindings that are followed at once
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a body. `failed` is the literal at which the last bindings (`before`) were lost."""
+
+    bindings: tuple[Binding, ...]
+    failed: Literal | None = None
+    before: tuple[Binding, ...] = ()
+    unknown: tuple[Literal, ...] = ()  # literals that could not be asked, for want of a value
+    passed: int = 0
+
+
+@dataclass(slots=True)
+class Bodies:
+    """Evaluates bodies over facts."""
+
+    facts: Facts
+    columns: Columns
+    schemas: Schemas = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.schemas = {name: tuple(column.type for column in found) for name, found in self.columns.items()}
+
+    def text(self, rule: Rule) -> str:
+        """The rule as a person would write it."""
+        return print_rule(readable(rule, self.columns))
+
+    def told(self, literal: Literal, binding: Mapping[str, Value], rule: Rule) -> str:
+        """The literal with values in place of the variables that have one."""
+        return print_literal(readable(Rule(rule.head, (filled(literal, binding, rule),)), self.columns).body[0])
+
+    def start(self, rule: Rule, row: Row, columns: int | None = None) -> Binding | None:
+        """What the head says when it is to give `row` (in the first `columns`); None where it cannot."""
+        binding: Binding = {}
+        kinds = self.schemas[rule.head.relation]
+        for arg, value, kind in list(zip(rule.head.args, row, kinds, strict=True))[:columns]:
+            if isinstance(arg, Const) and arg.value != value:
+                return None
+            plain = isinstance(arg, Var) and value is not None and rule.types[arg.name] == kind
+            if isinstance(arg, Var) and plain and binding.setdefault(arg.name, value) != value:
+                return None
+        return binding
+
+    def run(self, rule: Rule, body: Sequence[Literal], start: Binding) -> Outcome:
+        """Follow a body from one binding: conditions as soon as they can be asked, then the best-bound atom."""
+        rest, bindings, passed = list(body), [start], 0
+        while rest:
+            literal = _next(rule, rest, bindings[0].keys())
+            if literal is None:
+                break
+            rest.remove(literal)
+            found = self._step(literal, bindings, rule)[:MOST]
+            if not found:
+                return Outcome((), literal, tuple(bindings), tuple(rest), passed)
+            bindings, passed = found, passed + 1
+        return Outcome(tuple(bindings), unknown=tuple(rest), passed=passed)
+
+    def giving(self, rule: Rule, row: Row, bindings: Iterable[Binding]) -> tuple[Binding, ...]:
+        """The bindings under which the head is `row`; all of them where some of its variables have no value."""
+        names = {v.name for v in literal_variables(rule.head)}
+        kinds = self.schemas[rule.head.relation]
+        return tuple(b for b in bindings if not names <= b.keys() or head_row(rule, b, kinds) == row)
+
+    def _step(self, literal: Literal, bindings: list[Binding], rule: Rule) -> list[Binding]:
+        match literal:
+            case Atom():
+                return [
+                    extended
+                    for binding, rows in self._met(literal, bindings)
+                    for row in rows
+                    if (extended := matched(literal, row, binding, rule, self.schemas)) is not None
+                ]
+            case Negation(atom=atom):
+                return [
+                    binding
+                    for binding, rows in self._met(atom, bindings)
+                    if not any(matched(atom, row, binding, rule, self.schemas) is not None for row in rows)
+                ]
+            case Let(var=var):
+                found = ((binding, tested(literal, binding, rule)) for binding in bindings)
+                return [b for given, b in found if b is not None and given.get(var.name, b[var.name]) == b[var.name]]
+            case _:
+                return [kept for binding in bindings if (kept := tested(literal, binding, rule)) is not None]
+
+    def _met(self, atom: Atom, bindings: Iterable[Binding]) -> list[tuple[Binding, Iterable[Row]]]:
+        """Each binding with the rows that it may meet; none where a NULL stands, which joins with nothing."""
+        given = list(bindings)
+        known: Asked = known_positions(atom, set(given[0]))
+        keys = [key_at(atom, known, binding) for binding in given]
+        rows = self.facts.rows(atom.relation, known, {key for key in keys if key is not None})
+        return [
+            (binding, rows.get(key, ()) if key is not None else ()) for binding, key in zip(given, keys, strict=True)
+        ]
+
+
+def filled(literal: Literal, binding: Mapping[str, Value], rule: Rule) -> Literal:
+    """The literal with values in place of the variables that have one."""
+    values: dict[str, Term] = {
+        name: Const(value, rule.types[name]) for name, value in binding.items() if value is not None
+    }
+    match literal:
+        case Atom():
+            return _filled_atom(literal, values)
+        case Negation(atom=atom):
+            return Negation(_filled_atom(atom, values))
+        case Comparison(op=op, left=left, right=right):
+            return Comparison(op, substituted(left, values), substituted(right, values))
+        case Test(call=call, negated=negated):
+            return Test(substituted(call, values), negated)
+        case Let(var=var, term=term):
+            return Comparison("=", substituted(var, values), substituted(term, values))
+
+
+def _filled_atom(atom: Atom, values: Mapping[str, Term]) -> Atom:
+    return Atom(atom.relation, tuple(substituted(arg, values) for arg in atom.args))
+
+
+def _next(rule: Rule, rest: Sequence[Literal], bound: Iterable[str]) -> Literal | None:
+    known = set(bound)
+    for literal in rest:
+        if not isinstance(literal, Atom) and _needed(rule, literal) <= known:
+            return literal
+    atoms = [literal for literal in rest if isinstance(literal, Atom)]
+    return max(atoms, key=lambda one: len(known_positions(one, known)) / max(len(one.args), 1), default=None)
+
+
+def _needed(rule: Rule, literal: Literal) -> set[str]:
+    """The variables that must have a value before the literal can be asked."""
+    if isinstance(literal, Let):
+        return {v.name for v in variables(literal.term)}
+    own = {v.name for v in literal_variables(literal)}
+    if isinstance(literal, Negation):
+        return own & {v.name for one in (rule.head, *rule.body) if one is not literal for v in literal_variables(one)}
+    return own
