@@ -67,7 +67,7 @@ def test_json_has_facts_rules_and_steps() -> None:
         ("reech", "did you mean `reach`?"),
         ("reach.closur", "did you mean `closure`?"),
         ("reach.zzz", "its views: closure"),
-        ("zzz", "groups here: reach, supply_chain"),
+        ("zzz", "groups here: law_enforcement, reach, supply_chain"),
     ],
 )
 def test_unknown_names_get_a_hint(target: str, message: str) -> None:
