@@ -75,14 +75,14 @@ def test_every_case_with_every_strategy(parts: Parts) -> None:
         case = read_case(path)
         for strategy in STRATEGIES:
             assert run_strategy(case, Reference(), strategy)[0] == case.expected, f"{path.stem} by {strategy}"
-    assert parts.broken >= {"aggregate", "counting", "dred", "dredc", "dredf"}
+    assert parts.broken >= {"aggregate", "counting", "dred", "dredc", "dredf", "stdel"}
 
 
 def test_random_programs(parts: Parts) -> None:
     for seed in range(SEED, SEED + PROGRAMS):
         case = random_case(seed)
         expected = evaluated(case)
-        for strategy in ("counting", "dred", "dredc", "dredf"):
+        for strategy in ("counting", "dred", "dredc", "dredf", "stdel"):
             assert run_strategy(case, Reference(), strategy)[0] == expected, f"seed {seed} by {strategy}"
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tests.refresh_cases import always, in_normal_form, load_program
+from tests.roads import CLOSURE, DEAD_END, GROUP, PAPER, World, closed, words
 
 from foreset.ir.program import Program
 from foreset.ir.reads import read_by
@@ -141,6 +143,44 @@ def test_it_is_taken_where_declared_and_refused_where_derivations_are_not_kept()
 def test_names_of_variables_and_the_order_of_the_text_do_not_count() -> None:
     other = "      - v(A, C) :- v(B, C), edge(A, B)\n      - v(P, Q) :- edge(P, Q)\n"
     assert fingerprints(*prepared(RIGHT)) == fingerprints(*prepared(other))
+
+
+def test_rules_that_say_the_same_share_their_supports() -> None:
+    program, layering = prepared(
+        "      - v(Y, X) :- edge(X, Y), shut(Z)\n      - v(A, B) :- edge(B, A), shut(C)\n", "stdel"
+    )
+    assert len(program.views) == 2
+    replica = Replica(program, layering)
+    replica.refresh({"edge": Delta(frozenset({(1, 2)})), "shut": Delta(frozenset({(7,), (8,)}))})
+    replica.refresh({"shut": Delta(frozenset(), frozenset({(7,)}))})
+    assert replica.contents["v"] == {(2, 1)}
+    replica.refresh({"shut": Delta(frozenset(), frozenset({(8,)}))})
+    assert not replica.contents["v"]
+
+
+def test_nights_over_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Supports lie in a state table, are pinned by the manifest, and go on from night to night, also over a circle."""
+    monkeypatch.setenv("FORESET_ENGINE", "inproc")
+    rules = CLOSURE.replace("    rules:", "    strategy: stdel-acyclic\n    rules:")
+    world = World(str(tmp_path / "wh"), tmp_path / "specs", "nowhere", PAPER)
+    world.spec(f"{GROUP}{rules}{DEAD_END}")
+    wh = world.open()
+    first = wh.refresh("reach")
+    assert first.views["closure"].strategy == "recompute"
+    now = set(PAPER.split())
+    for number, (came, gone) in enumerate((("hd", "bc"), ("gf", ""), ("", "ed gf"), ("bc ce", "ab"))):
+        for pair in came.split():
+            world.insert(pair)
+        for pair in gone.split():
+            world.delete(pair)
+        now = (now | set(came.split())) - set(gone.split())
+        done = wh.refresh("reach", verify=50)
+        assert done.views["closure"].strategy == "stdel", number
+        assert done.verification["verdict"] == "passed"
+        assert words(wh.read("reach.closure")) == closed(" ".join(now))
+    kept = [name for name in wh.manifest("reach")[-1]["views"] if name.startswith("closure~support")]
+    assert len(kept) == 2
+    assert (tmp_path / "wh" / "reach" / "_state").is_dir()
 
 
 def test_any_strategy_keeps_supports() -> None:

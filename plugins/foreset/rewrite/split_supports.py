@@ -33,12 +33,18 @@ def _wants(stratum: Stratum) -> bool:
 
 
 def _split(view: View, made: dict[str, View]) -> View:
-    rules = dict.fromkeys(_supported(rule, view, made) if reads_relations(rule) else rule for rule in view.rules)
-    return replace(view, rules=tuple(rules))
+    rules: dict[str, Rule] = {}
+    for rule in view.rules:
+        if reads_relations(rule):
+            name, shown = _supported(rule, view, made)
+            rules.setdefault(name, shown)  # of rules that say the same, one is enough
+        else:
+            rules[rule.name] = rule
+    return replace(view, rules=tuple(rules.values()))
 
 
-def _supported(rule: Rule, view: View, made: dict[str, View]) -> Rule:
-    """The rule that reads the supports of `rule`, whose view is taken in."""
+def _supported(rule: Rule, view: View, made: dict[str, View]) -> tuple[str, Rule]:
+    """The supports of `rule`, whose view is taken in, and the rule that reads them."""
     shown: tuple[Term, ...] = tuple(map(Var, _shown(rule)))
     columns = tuple(Column(f"v{i}", rule.types[arg.name]) for i, arg in enumerate(shown) if isinstance(arg, Var))
     if not shown:  # one column that is always true, since a relation without columns is hard on readers
@@ -50,7 +56,7 @@ def _supported(rule: Rule, view: View, made: dict[str, View]) -> Rule:
     derived = replace(rule, head=head)
     made.setdefault(name, View(name, columns, (derived,), view.strategy, hidden=True, supports=view.name,
                                span=view.span, strategy_span=view.strategy_span))  # fmt: skip
-    return replace(rule, body=(head,))
+    return name, replace(rule, body=(head,))
 
 
 def _shown(rule: Rule) -> dict[str, None]:
