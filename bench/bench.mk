@@ -7,3 +7,8 @@ bench-refresh: setup
 .PHONY: bench-aggregates
 bench-aggregates: setup
 	@$(BIN)/python -m bench.aggregates $(ARGS)
+
+# Deletions by StDel and by the others, and the space of supports, such as ARGS="--shapes dag --sizes small".
+.PHONY: bench-stdel
+bench-stdel: setup
+	@$(BIN)/python -m bench.stdel $(ARGS)

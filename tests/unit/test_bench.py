@@ -6,6 +6,7 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
+from bench import stdel
 from bench.graphs import Graph, closure, digraph, layered
 from bench.worlds import fingerprint
 
@@ -40,3 +41,15 @@ def test_fingerprints_see_rows_and_not_their_order() -> None:
     assert fingerprint(table) == fingerprint(table.take([2, 0, 1]))
     assert fingerprint(table)[0] == 3
     assert fingerprint(table.slice(1)) != fingerprint(table.slice(0, 2))
+
+
+@pytest.mark.parametrize("shape", list(stdel.SHAPES))
+def test_every_strategy_deletes_the_same_rows(shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Worlds of a few rows, through the benchmark's own measure, which compares what the strategies take away."""
+    monkeypatch.setitem(stdel.SIZES, shape, {"tiny": {"joins": 12, "dag": (4, 6), "sparse": 60}[shape]})
+    made = stdel.world(shape, "tiny", tmp_path)
+    lines = list(stdel.measure(made, "tiny", 5, 2))
+    assert {line.strategy for line in lines} >= {"stdel", "dred", "dredc", "recompute"}
+    assert len({line.gone for line in lines}) == 1
+    assert stdel.space(made, "tiny")["supports"] > 0
+    assert "stdel" in stdel.table(lines, [stdel.space(made, "tiny")])
