@@ -4,11 +4,11 @@
     python -m bench.stdel --sizes small --deleted 1,100
 
 Three shapes. `joins`: four views, each a join of the one below with a source, `l1(A, C) :- r1(A, B), r2(B, C)` and so
-on, so that rows have many derivations. `dag`: the closure of a layered graph. `sparse`: one rule that joins four sources,
-each eight times as large as the view. The in-process reader maintains all strata; its
-inputs are files, as in a refresh, and what a refresh does around it (capture, verification, commit) is left out, as it
-is the same for all. Every strategy must delete the same rows. CPU seconds are of all threads, and say more than seconds
-where a machine is shared.
+on, so that rows have many derivations. `dag`: the closure of a layered graph. `sparse`: one rule that joins four
+sources, each eight times as large as the view. The in-process reader maintains all strata; its inputs are files, as in
+a refresh, and what a refresh does around it (capture, verification, commit) is left out, as it is the same for all.
+Every strategy must delete the same rows. CPU seconds are of all threads, and say more than seconds where a machine is
+shared.
 """
 
 from __future__ import annotations
