@@ -137,12 +137,7 @@ class Calls:
             domain = domains[call.domain]
             function = domain.function(call.function)
             assert function is not None, "analysis has seen that it is there"
-            rows = self.answers(domain, function, [args])[args]
-            if call.places is None:
-                return list(rows)
-            names = [column.name for column in function.results]
-            places = [names.index(place) for place in call.places]
-            return [tuple(row[p] for p in places) for row in rows]
+            return function.picked(self.answers(domain, function, [args])[args], call.places)
 
         return answer
 

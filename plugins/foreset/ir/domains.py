@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -10,6 +10,7 @@ from foreset.diagnostics import Span
 
 if TYPE_CHECKING:
     from foreset.ir.program import Column
+    from foreset.ir.terms import Row
 
 DEFAULT_SECONDS = 60.0
 DEFAULT_MAX_ROWS = 1_000_000
@@ -33,6 +34,14 @@ class DomainFunction:
     def columns(self) -> tuple[Column, ...]:
         """The function as a relation: arguments, then results."""
         return (*self.args, *self.results)
+
+    def picked(self, rows: Iterable[Row], places: Sequence[str] | None) -> list[Row]:
+        """The results that a call names, in its order; all where it names none."""
+        if places is None:
+            return list(rows)
+        names = [column.name for column in self.results]
+        wanted = [names.index(place) for place in places]
+        return [tuple(row[place] for place in wanted) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

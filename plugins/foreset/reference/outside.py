@@ -50,11 +50,7 @@ def answers_in(database: Database, program: Program) -> Answers:
         _, function = program.function(f"{call.domain}:{call.function}")
         width = len(args)
         rows = (row[width:] for row in database.get(f"{call.domain}:{call.function}", ()) if row[:width] == args)
-        if call.places is None:
-            return list(rows)
-        names = [column.name for column in function.results]
-        places = [names.index(place) for place in call.places]
-        return [tuple(row[place] for place in places) for row in rows]
+        return function.picked(rows, call.places)
 
     return answers
 

@@ -6,9 +6,9 @@ import datetime
 import getpass
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any
 
+from foreset.diagnostics import did_you_mean
 from foreset.errors import UsageError
 from foreset.ir.edits import Edit, active, edits_from
 from foreset.ir.program import Program
@@ -45,8 +45,7 @@ def edited(edits: Edits, request: Mapping[str, Any] | None, group: str, program:
 def _check(edit: Edit, program: Program) -> None:
     views = {view.name: view for view in program.shown}
     if edit.view not in views:
-        close = get_close_matches(edit.view, views, n=1)
-        hint = f"did you mean `{close[0]}`?" if close else f"it has: {', '.join(views)}"
+        hint = did_you_mean(edit.view, views, f"it has: {', '.join(views)}")
         raise UsageError(f"group {program.group} has no view `{edit.view}`", hint)
     view = views[edit.view]
     if edit.kind not in KINDS:
