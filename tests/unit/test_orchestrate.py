@@ -40,6 +40,20 @@ def test_the_page_of_a_dag_is_for_people() -> None:
     assert title(group.layering.strata[9]) == "10 · requires · auto"
 
 
+def test_the_page_shows_rules_as_written_where_supports_are_kept(tmp_path: Path) -> None:
+    text = (ROOT / "view_specs" / "reach.yaml").read_text()
+    (tmp_path / "reach.yaml").write_text(text.replace("strategy: auto", "strategy: stdel-acyclic", 1))
+    group = load_group(tmp_path, "reach")
+    assert group is not None
+    shown = page(group.program, group.layering)
+    assert "closure(X, Y) :- edge(X, Z), closure(Z, Y)." in shown
+    assert "~support" not in shown
+    stratum = group.layering.of("closure")
+    assert stratum.supported
+    assert title(stratum).endswith("closure · stdel-acyclic")
+    assert stratum.title.endswith(": closure")
+
+
 @pytest.mark.parametrize("evil", ["<script>alert(1)</script>", "[x](javascript:1)", "a | b", "# no\n\n# head", "`x`"])
 def test_words_of_a_spec_are_never_markup(evil: str) -> None:
     shown = text(evil)

@@ -70,7 +70,7 @@ class Stratum:
     @property
     def title(self) -> str:
         """How people see it: `stratum 2: affected`."""
-        return f"stratum {self.number}: {', '.join(self.names)}"
+        return f"stratum {self.number}: {', '.join(view.name for view in self.views if not view.supports)}"
 
 
 @dataclass(frozen=True, slots=True)

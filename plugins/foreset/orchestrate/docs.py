@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from foreset.ir.program import Column, Program, Source, View
 from foreset.ir.strata import Layering, Stratum
+from foreset.ir.supports import unfolded
 from foreset.ir.text import print_rule
 
 MOST_NAMES = 3
@@ -42,16 +43,17 @@ def page(program: Program, layering: Layering) -> str:
         "## Sources",
         _table(("source", "table or view", "columns", "about"), [_source(source) for source in program.sources]),
         "## Views",
-        *(_view(view) for view in program.shown),
+        *(_view(view) for view in unfolded(program.views) if not view.hidden),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def title(stratum: Stratum) -> str:
     """A stratum in the graph: its views, and the strategy that they declare."""
-    names = list(stratum.names[:MOST_NAMES])
-    if len(stratum.names) > MOST_NAMES:
-        names.append(f"+{len(stratum.names) - MOST_NAMES}")
+    kept = [view.name for view in stratum.views if not view.supports]
+    names = kept[:MOST_NAMES]
+    if len(kept) > MOST_NAMES:
+        names.append(f"+{len(kept) - MOST_NAMES}")
     return f"{stratum.number} · {', '.join(names)} · {stratum.views[0].strategy}"
 
 
@@ -83,7 +85,7 @@ def code(words: str) -> str:
 def _stratum(stratum: Stratum) -> Sequence[str]:
     return (
         str(stratum.number),
-        _codes(stratum.names),
+        _codes(view.name for view in stratum.views if not view.supports),
         _codes(stratum.reads),
         code(stratum.views[0].strategy),
         kind(stratum),
