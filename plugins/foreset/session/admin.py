@@ -11,7 +11,7 @@ import contextlib
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from foreset.session.connect import be_brief
+from foreset.session.connect import be_brief, never_collected
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,6 +23,7 @@ def sibling_of(spark: SparkSession) -> SparkSession:
     """Return a session on the same JVM or server whose settings are its own."""
     if hasattr(spark, "cloneSession"):  # Connect has no newSession; a clone is as separate
         clone: SparkSession = spark.cloneSession()
+        never_collected(clone)
         be_brief(clone)
         return clone
     return spark.newSession()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -74,6 +75,7 @@ def _session(builder: Any, name: str, session_conf: Mapping[str, str], patience_
 
     _await_ready(builder, name, patience_s)
     session = SparkSession(connection=builder)
+    never_collected(session)
     be_brief(session)
     try:
         for key, value in session_conf.items():
@@ -98,6 +100,29 @@ def be_brief(session: Any) -> None:  # noqa: ANN401 - the Connect class
     client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=2000)])
     if hasattr(client, "_cleanup_ml_cache"):  # a request at exit, for models that we do not have
         atexit.unregister(client._cleanup_ml_cache)  # noqa: SLF001 - pyspark has no public way
+
+
+def never_collected(session: Any) -> None:  # noqa: ANN401 - the Connect class
+    """Keep the garbage collector from closing a session: it may come by in a thread that gRPC is just starting.
+
+    There pyspark's `__del__` waits for a pool that all sessions share, and the pool for that very thread: every
+    call of this process hangs for ever (seen with pyspark 4.1.3). What we open, we release ourselves; a channel
+    that nobody holds ends itself.
+    """
+    session.__class__ = _quiet_class()
+
+
+@functools.cache
+def _quiet_class() -> type:
+    from pyspark.sql.connect.session import SparkSession
+
+    class Quiet(SparkSession):
+        """A session without pyspark's end."""
+
+        def __del__(self) -> None:
+            """Nothing: see `never_collected`."""
+
+    return Quiet
 
 
 def _await_ready(builder: Any, name: str, patience_s: float) -> None:  # noqa: ANN401
