@@ -14,9 +14,11 @@ from foreset.reference.following import shared
 
 def follow(step: Follow, tables: Tables) -> Table | None:
     """The rows of the source that agree with a row of some link."""
-    found = [part for link in step.links for part in _linked(link, step.source, tables)]
+    found = [part for link in step.links for part in _linked(link, step.source, tables) if part.table.rows]
     if not found:
         return None
+    if len(found) == 1 and not found[0].less and not found[0].table.outside:
+        return found[0].table
     rows = tables.select(found, step.source.relation)
     if len(step.links) > 1:  # a support may stand on several of the rows
         rows = Sql(f"SELECT DISTINCT * FROM ({rows.text})", rows.values)
@@ -32,10 +34,15 @@ def _linked(link: Rule, source: Ref, tables: Tables) -> list[Part]:
         return []
     ours, theirs = shared(link, tables.schemas)
     mine, other = tables.schemas[source.relation], tables.schemas[atom.relation]
-    keys = tables.make(_keys(atom, tables, [_column(i, other[i], kind or other[i]) for i, kind in theirs]))
+    plain = len(theirs) == len(atom.args) and not any(kind for _, kind in theirs)
+    if plain:  # the rows themselves are the keys
+        keys, names = tables.whole(ref), [f"c{i}" for i, _ in theirs]
+    else:
+        keys = tables.make(_keys(atom, tables, [_column(i, other[i], kind or other[i]) for i, kind in theirs]))
+        names = [f"k{n}" for n in range(len(theirs))]
     if not keys.rows:
         return []
-    pairs = [(f"k{n}", _column(i, mine[i], kind or mine[i]), True) for n, (i, kind) in enumerate(ours)]
+    pairs = [(name, _column(i, mine[i], kind or mine[i]), True) for name, (i, kind) in zip(names, ours, strict=True)]
     if not pairs:
         return list(parts)
     return [Part(tables.look(part.table, keys, pairs), part.less) for part in parts]
