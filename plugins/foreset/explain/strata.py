@@ -90,6 +90,7 @@ class StratumFacts:
     auto: tuple[Taken, ...]
     groups: bool = False  # its only view holds groups
     engine: str = RULE
+    supports: bool = False  # each derivation is kept as a row
     base: str = ""  # of views that aggregate: whether a refresh reads what they are made of
 
 
@@ -112,6 +113,7 @@ def _facts(program: Program, stratum: Stratum) -> StratumFacts:
         tuple(_admission(stratum, strategy) for strategy in _strategies(stratum)),
         tuple(_nights(stratum)),
         stratum.aggregation is not None,
+        supports=stratum.supported,
         engine="in process: whoever answers is asked from there" if stratum.called else RULE,
         base=base_reading(program, stratum.names[0]) if len(stratum.names) == 1 and not stratum.called else "",
     )

@@ -40,6 +40,8 @@ def stratum_text(stratum: StratumFacts) -> Iterator[str]:
         yield _fact("cyclic", f"{'yes: a row may' if stratum.cyclic else 'no: no row can'} help to derive itself")
     yield _fact("monotone", _monotone(stratum))
     yield _fact("counters", _COUNTERS[stratum.counters])
+    if stratum.supports:
+        yield _fact("supports", "kept: each derivation is a row, which says what it stands on")
     yield _fact("engine", stratum.engine)
     if stratum.base:
         yield _fact("base", stratum.base)
