@@ -5,9 +5,12 @@ Hypothesis is short by default and as long as asked under `make fuzz N=...`.
 
 from __future__ import annotations
 
+import faulthandler
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Importing Airflow writes its configuration to this folder; the user's own is not ours to touch.
@@ -27,3 +30,17 @@ settings.register_profile(
     "fuzz", parent=settings.get_profile("default"), max_examples=int(os.environ.get("FORESET_FUZZ", "50000"))
 )
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+STUCK_SECONDS = 600  # no single test takes as long, on any machine: it hangs
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Iterator[object]:
+    """End a process whose test hangs, and show where: a gate that never answers tells nobody anything."""
+    if os.environ.get("FORESET_LONG"):
+        return (yield)
+    faulthandler.dump_traceback_later(STUCK_SECONDS, exit=True)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()

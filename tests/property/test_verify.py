@@ -18,6 +18,7 @@ from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.reference.naive import evaluate
 from foreset.store.types import arrow_type
+from foreset.verify.codes import Codes, Numbers
 from foreset.verify.facts import SourceFacts, key_table
 from foreset.verify.sample import Staged, draw
 from foreset.verify.tabling import derivable
@@ -32,6 +33,7 @@ class SetFacts:
     """Sources as sets."""
 
     sources: Mapping[str, Iterable[Row]]
+    schemas: Mapping[str, tuple[Type, ...]]
 
     def rows(self, relation: str, known: tuple[int, ...], keys: Iterable[Row]) -> Mapping[Row, list[Row]]:
         found: dict[Row, list[Row]] = defaultdict(list)
@@ -41,6 +43,9 @@ class SetFacts:
             if key in wanted and None not in key:
                 found[key].append(row)
         return found
+
+    def whole(self, relation: str, codes: Codes) -> Numbers | None:
+        return None if relation == "link" else codes.rows(list(self.sources[relation]), self.schemas[relation])
 
 
 def evaluated(seed: int) -> tuple[Program, object, dict[str, frozenset[Row]], dict[str, tuple]]:
@@ -76,7 +81,7 @@ def test_bound_recomputation_agrees_with_full_evaluation() -> None:
     for seed in range(SEED, SEED + PROGRAMS):
         program, layering, database, schemas = evaluated(seed)
         rng = Random(seed)
-        facts = SetFacts({source.name: database[source.name] for source in program.sources})
+        facts = SetFacts({source.name: database[source.name] for source in program.sources}, schemas)
         asked = {}
         for view in program.views:
             there = database[view.name]
@@ -99,7 +104,7 @@ def test_planted_errors_are_caught_at_the_stated_rate() -> None:
         if plantings >= 1000:
             break
         program, layering, database, schemas = evaluated(seed)
-        facts = SetFacts({source.name: database[source.name] for source in program.sources})
+        facts = SetFacts({source.name: database[source.name] for source in program.sources}, schemas)
         for view in program.views:
             true, kinds = database[view.name], schemas[view.name]
             rng = Random(seed)
@@ -151,7 +156,7 @@ def test_sources_by_key_through_duckdb() -> None:
             source.name: table_of(database[source.name], schemas[source.name], [c.name for c in source.columns])
             for source in program.sources
         }
-        plain, real = SetFacts(database), SourceFacts(columns, tables.__getitem__)
+        plain, real = SetFacts(database, schemas), SourceFacts(columns, tables.__getitem__)
         for source in program.sources:
             rows = database[source.name]
             for known in ((), (0,), tuple(range(len(source.columns)))):

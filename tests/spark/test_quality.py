@@ -99,7 +99,7 @@ def test_a_critical_one_stops_before_the_commit(world: Cities) -> None:
     page = (run / record["docs"] / "closure.html").read_text()
     assert "&lt;script&gt;alert(1)" in page
     assert "<script" not in page
-    assert [event for event in events.read(str(run)) if event["event"] == "failed"][-1]["phase"] == "quality"
+    assert [event for event in events.read(str(run)) if event["kind"] == "failed"][-1]["phase"] == "quality"
 
     with pytest.raises(foreset.QualityFailed):
         wh.refresh("reach", refresh_id="night-2")

@@ -102,8 +102,8 @@ def test_a_planted_error_is_caught_and_nothing_is_published(world: World, monkey
     world.insert("hd")
     honest = maintaining._stage_view
 
-    def planted(context, frames, view):  # type: ignore[no-untyped-def]
-        facts = honest(context, frames, view)
+    def planted(work, view):  # type: ignore[no-untyped-def]
+        facts = honest(work, view)
         if view == "closure":
             rows = pa.table({"src": ["h", "h", "h", "z"], "dst": ["d", "c", "g", "q"]})
             for file in Path(facts["plus"]["path"]).glob("*.parquet"):
@@ -190,6 +190,7 @@ def test_events_and_report_lie_in_the_run_directory(world: World) -> None:
     seen: list[str] = []
     world.open().refresh("reach", refresh_id="night", listen=lambda event: seen.append(event["event"]))
     lines = Path(f"{world.root}/_foreset/reach/runs/night/events.jsonl").read_text().splitlines()
-    assert [json.loads(line)["kind"] for line in lines] == seen
+    told = [json.loads(line)["kind"] for line in lines]
+    assert told == ["opened", *seen], "the run begins, then what was heard"
     assert "stratum" in seen
     assert "round" in seen

@@ -280,7 +280,7 @@ def test_bound_recomputation_knows_groups(seed: int) -> None:
     for view in program.views:
         there = set(rng.sample(sorted(state[view.name], key=repr), min(8, len(state[view.name]))))
         asked[view.name] = there | absent_rows(state[view.name], state.values(), len(view.columns), rng)
-    found = derivable(asked, layering, SetFacts(sources), kinds)
+    found = derivable(asked, layering, SetFacts(sources, kinds), kinds)
     assert found == {name: {row for row in wanted if row in state[name]} for name, wanted in asked.items()}
 
 

@@ -14,9 +14,9 @@ from foreset.ir.renaming import substituted
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
 from foreset.ir.terms import Const, Row, Term, Value, Var, variables
 from foreset.ir.text import print_literal, print_rule
+from foreset.verify.bindings import Binding, head_row, key_at, matched, tested
 from foreset.verify.groups import Facts
 from foreset.verify.passing import Asked, Schemas, known_positions
-from foreset.verify.tabling import Binding, head_row, key_at, matched, tested
 
 MOST = 10_000  # bindings that are followed at once
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from foreset.ir.program import Column
@@ -22,14 +23,14 @@ from foreset.ir.values import canonical
 from foreset.reference.widen import widened
 from foreset.store.quoting import quoted
 from foreset.store.types import arrow_type, duck_type
+from foreset.verify.codes import NULL, Codes, Numbers, stacked
 from foreset.verify.passing import Asked
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
 KEEP_AFTER = 4  # looks at one source, after which its columns are kept in memory (DuckDB spills)
-INDEX_AFTER = 8  # fetches by the same columns, after which a source of few rows is indexed here, once
-INDEXED_ROWS = 300_000
+WHOLE_ROWS = 2_000_000  # up to so many, a source that is asked often is taken as it is
 Opener = Callable[[str], "Dataset | pa.Table"]
 
 
@@ -44,37 +45,28 @@ class SourceFacts:
     _opened: dict[str, Any] = field(default_factory=dict)
     _looks: dict[str, int] = field(default_factory=dict)
     _known: dict[tuple[str, Asked], dict[Row, list[Row]]] = field(default_factory=dict)
-    _fetches: dict[tuple[str, Asked], int] = field(default_factory=dict)
-    _indexed: set[tuple[str, Asked]] = field(default_factory=set)
 
     def rows(self, relation: str, known: Asked, keys: Iterable[Row]) -> Mapping[Row, list[Row]]:
         """The rows whose columns `known` are one of `keys`, by key."""
-        asked = (relation, known)
-        cache = self._known.setdefault(asked, {})
+        cache = self._known.setdefault((relation, known), {})
         missing = [key for key in set(keys) if key not in cache]
-        if missing and asked not in self._indexed:
-            self._fetches[asked] = self._fetches.get(asked, 0) + 1
-            if relation in self._opened and self._fetches[asked] > INDEX_AFTER and self._few(relation):
-                self._index(asked, cache)
-                missing = [key for key in missing if key not in cache]
-            else:
-                cache |= self._fetch(relation, known, missing)
-        cache |= {key: [] for key in missing if key not in cache}
+        if missing:
+            cache |= self._fetch(relation, known, missing)
+            cache |= {key: [] for key in missing if key not in cache}
         return cache
 
-    def _few(self, relation: str) -> bool:
-        (count,) = self._connection.sql(f"SELECT count(*) FROM {quoted('s_' + relation)}").fetchall()[0]  # noqa: S608 - quoted
-        return bool(count <= INDEXED_ROWS)
-
-    def _index(self, asked: tuple[str, Asked], cache: dict[Row, list[Row]]) -> None:
-        """All rows of a source by these columns: a look at a dict is a thousand times cheaper than a query."""
-        relation, known = asked
-        cache.clear()
-        for row in self._fetch(relation, (), [()]).get((), ()):
-            key = tuple(row[p] for p in known)
-            if None not in key:
-                cache.setdefault(key, []).append(row)
-        self._indexed.add(asked)
+    def whole(self, relation: str, codes: Codes) -> Numbers | None:
+        """All rows as numbers; None where they are too many."""
+        self._open(relation)
+        view, columns = quoted("s_" + relation), self.columns[relation]
+        (count,) = self._connection.sql(f"SELECT count(*) FROM {view}").fetchall()[0]  # noqa: S608 - quoted
+        if count > WHOLE_ROWS:
+            return None
+        names = ", ".join(quoted(column.name) for column in columns)
+        table = self._connection.sql(f"SELECT DISTINCT {names} FROM {view}").to_arrow_table()  # noqa: S608 - quoted
+        self.rows_read[relation] = self.rows_read.get(relation, 0) + table.num_rows
+        found = [_numbers(table.column(i), column, codes) for i, column in enumerate(columns)]
+        return stacked(found, table.num_rows)
 
     def _fetch(self, relation: str, known: Asked, keys: Sequence[Row]) -> dict[Row, list[Row]]:
         columns = self.columns[relation]
@@ -114,11 +106,22 @@ def key_table(keys: Sequence[Row], kinds: Sequence[Type]) -> pa.Table:
 
 def to_rows(table: pa.Table, columns: Sequence[Column]) -> list[Row]:
     """Arrow rows as canonical values of the declared types."""
-    picked: list[list[Value]] = []
-    for index, column in enumerate(columns):
-        values = table.column(index).to_pylist()
-        picked.append([canonical(_plain(widened(_plain(value), column.type)), column.type) for value in values])
+    picked = [_values(table.column(index), column) for index, column in enumerate(columns)]
     return list(zip(*picked, strict=True)) if picked else []
+
+
+def _values(found: pa.Array | pa.ChunkedArray, column: Column) -> list[Value]:
+    return [canonical(_plain(widened(_plain(value), column.type)), column.type) for value in found.to_pylist()]
+
+
+def _numbers(found: pa.ChunkedArray, column: Column, codes: Codes) -> Numbers:
+    """The numbers of a column, each distinct value looked at once."""
+    if column.type.element:  # Arrow has no dictionary of lists
+        return codes.column(_values(found, column), column.type)
+    coded = found.combine_chunks().dictionary_encode()
+    numbers = np.append(codes.column(_values(coded.dictionary, column), column.type), NULL)
+    places = coded.indices.fill_null(len(numbers) - 1).to_numpy(zero_copy_only=False)
+    return np.asarray(numbers[places], dtype=np.int64)
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - Arrow's Python values

@@ -16,6 +16,7 @@ from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.reference.aggregates import gathered, groups_of
 from foreset.reference.failure import Failure
+from foreset.verify.codes import Codes, Numbers
 from foreset.verify.passing import Asked
 
 
@@ -24,6 +25,10 @@ class Facts(Protocol):
 
     def rows(self, relation: str, known: Asked, keys: Iterable[Row]) -> Mapping[Row, Iterable[Row]]:
         """The rows whose columns `known` are one of `keys`, by key; complete for these keys."""
+        ...
+
+    def whole(self, relation: str, codes: Codes) -> Numbers | None:
+        """All rows; None where they are too many for that, or nobody can say."""
         ...
 
 
@@ -53,6 +58,10 @@ class GroupFacts:
             for row in cached[key]:
                 found[tuple(row[position] for position in known)].append(row)
         return found
+
+    def whole(self, relation: str, codes: Codes) -> Numbers | None:
+        """All rows of what lies below; groups are made for the keys that are asked for."""
+        return None if relation in self.groups else self.below.whole(relation, codes)
 
     def _gathered(self, view: View, asked: Asked, keys: set[Row]) -> Mapping[Row, list[Row]]:
         cache = self._known.setdefault((view.name, asked), {})

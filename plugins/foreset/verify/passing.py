@@ -7,13 +7,14 @@ fail, and what can fail at the very end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from foreset.ir.functions import fallible
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
 from foreset.ir.terms import Const, Var
 from foreset.ir.types import Type
+from foreset.verify.codes import alike
 
 Asked = tuple[int, ...]  # positions of the columns whose values are given
 Schemas = Mapping[str, tuple[Type, ...]]
@@ -21,10 +22,11 @@ Schemas = Mapping[str, tuple[Type, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One literal, and for an atom the positions whose values are known when it is reached."""
+    """One literal, for an atom the positions whose values are known when it is reached, and what is needed after it."""
 
     literal: Literal
     known: Asked = ()
+    keep: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +49,37 @@ def passage(rule: Rule, asked: Asked, schemas: Schemas) -> Passage:
     while atoms:
         atom = max(atoms, key=lambda a: len(known_positions(a, bound)) / max(len(a.args), 1))
         atoms.remove(atom)
-        stages.append(Stage(atom, known_positions(atom, bound)))
+        stages.append(Stage(atom, _asked_for(rule, atom, bound, schemas)))
         bound |= {v.name for v in literal_variables(atom)}
         ready = [literal for literal in rest if _safe(literal) and _names(literal) <= bound]
         stages += [Stage(literal) for literal in ready]
         rest = [literal for literal in rest if literal not in ready]
     for literal in rest:
-        stages.append(Stage(literal, known_positions(literal.atom, bound) if isinstance(literal, Negation) else ()))
+        known = _asked_for(rule, literal.atom, bound, schemas) if isinstance(literal, Negation) else ()
+        stages.append(Stage(literal, known))
         if isinstance(literal, Let):
             bound.add(literal.var.name)
-    return Passage(rule, asked, given, tuple(stages))
+    return Passage(rule, asked, given, _keeping(rule, stages))
+
+
+def _keeping(rule: Rule, stages: Sequence[Stage]) -> tuple[Stage, ...]:
+    """Each stage with the variables that the head or a later stage has."""
+    needed, found = _names(rule.head), []
+    for stage in reversed(stages):
+        found.append(replace(stage, keep=frozenset(needed)))
+        needed = needed | _names(stage.literal)
+    return tuple(reversed(found))
+
+
+def _asked_for(rule: Rule, atom: Atom, bound: set[str], schemas: Schemas) -> Asked:
+    """Of the known positions those whose value has the column's own type; others are compared after a look."""
+
+    def fits(position: int) -> bool:
+        arg = atom.args[position]
+        kind = arg.type if isinstance(arg, Const) else rule.types[arg.name] if isinstance(arg, Var) else None
+        return kind is not None and alike(kind, schemas[atom.relation][position])
+
+    return tuple(position for position in known_positions(atom, bound) if fits(position))
 
 
 def known_positions(atom: Atom, bound: set[str]) -> Asked:
@@ -73,7 +96,7 @@ def _binds(rule: Rule, position: int, schemas: Schemas) -> bool:
         return True
     in_atoms = {v.name for literal in rule.body if isinstance(literal, Atom) for v in literal_variables(literal)}
     kind = schemas[rule.head.relation][position]
-    return isinstance(arg, Var) and arg.name in in_atoms and rule.types[arg.name] == kind
+    return isinstance(arg, Var) and arg.name in in_atoms and alike(rule.types[arg.name], kind)
 
 
 def _safe(literal: Literal) -> bool:

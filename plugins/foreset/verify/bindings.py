@@ -1,0 +1,66 @@
+"""One binding of a rule's variables: what it asks an atom for, what a row adds to it, and whether a condition holds."""
+
+from __future__ import annotations
+
+from foreset.ir.rules import Atom, Comparison, Let, Rule, Test
+from foreset.ir.terms import Const, Row, Value, Var
+from foreset.reference.failure import Failure
+from foreset.reference.terms import compile_comparison, compile_test, equal, read_as
+from foreset.reference.widen import widened
+from foreset.verify.passing import Asked, Schemas
+
+Binding = dict[str, Value]
+
+
+def key_at(atom: Atom, known: Asked, binding: Binding) -> Row | None:
+    """The values at the known positions; None if a NULL stands there, which joins with nothing."""
+    args = (arg for position in known if isinstance(arg := atom.args[position], (Const, Var)))
+    values = tuple(arg.value if isinstance(arg, Const) else binding[arg.name] for arg in args)
+    return None if None in values else values
+
+
+def matched(atom: Atom, row: Row, binding: Binding, rule: Rule, schemas: Schemas) -> Binding | None:
+    """The binding with what `row` says of the atom's variables; None where the two do not meet."""
+    extended = dict(binding)
+    for arg, value, kind in zip(atom.args, row, schemas[atom.relation], strict=True):
+        if isinstance(arg, Const):
+            if value != arg.value:
+                return None
+        elif isinstance(arg, Var):
+            wide = value if rule.types[arg.name] == kind else widened(value, rule.types[arg.name])
+            if arg.name in extended:
+                if wide is None or not equal(extended[arg.name], wide):
+                    return None
+            else:
+                extended[arg.name] = wide
+    return extended
+
+
+def tested(literal: object, binding: Binding, rule: Rule) -> Binding | None:
+    """The binding with what a value or a condition says; None where it does not hold."""
+    slots, values = {name: i for i, name in enumerate(binding)}, tuple(binding.values())
+    try:
+        match literal:
+            case Let(var=var, term=term):
+                value = read_as(term, rule.types[var.name], slots, rule.types)(values)
+                return {**binding, var.name: value}
+            case Comparison():
+                return binding if compile_comparison(literal, slots, rule.types)(values) else None
+            case Test():
+                return binding if compile_test(literal, slots, rule.types)(values) else None
+            case _:
+                raise AssertionError(f"{literal} is no condition")
+    except Failure:  # the refresh itself would have stopped, had this binding met all other literals
+        return None
+
+
+def head_row(rule: Rule, binding: Binding, kinds: tuple[object, ...]) -> Row:
+    """The row that a binding gives."""
+    values = []
+    for arg, kind in zip(rule.head.args, kinds, strict=True):
+        if isinstance(arg, Const):
+            values.append(arg.value)
+        elif isinstance(arg, Var):
+            value = binding[arg.name]
+            values.append(value if rule.types[arg.name] == kind else widened(value, kind))  # type: ignore[arg-type]
+    return tuple(values)
