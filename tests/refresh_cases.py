@@ -189,6 +189,15 @@ def evaluated(case: Case) -> str:
     return with_expectation(case, deltas).expected
 
 
+def evaluated_state(program: Program, layering: Layering, nights: Sequence[Night]) -> dict[str, frozenset[Row]]:
+    """The contents of every relation when all nights are over, by evaluation from scratch."""
+    kinds = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}
+    sources: dict[str, frozenset[Row]] = {source.name: frozenset() for source in program.sources}
+    for night in nights:
+        sources |= {name: (sources[name] - delta.minus) | delta.plus for name, delta in night.items()}
+    return {**sources, **evaluate(layering.strata, sources, kinds, program.max_rounds)}
+
+
 def _shown(program: Program, deltas: Mapping[str, Delta]) -> list[str]:
     lines = []
     for view in program.views:

@@ -7,7 +7,7 @@ proven when all that some derivation stands on is. So no proof goes in a circle,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from math import inf
 
@@ -143,36 +143,35 @@ class Prover:
     # ------------------------------------------------------------ proofs
     def _explore(self, root: Node) -> bool:
         """Look at rows level by level until every derivation of the root is proven or circular; False: gave up."""
-        level = [root]
+        self.heights = {}
+        seen, level = {root}, [root]
         while level:
             below: dict[Node, None] = {}
             for node in level:
-                if len(self.found) >= EXPLORED:
+                if len(seen) > EXPLORED:
                     return False
-                for derivation in self.derivations(node):
-                    for child in derivation.stands_on:
-                        if self.kind(child[0]) in ("source", "answer"):
-                            self.heights[child] = 0
-                        elif child not in self.found:
-                            below[child] = None
-            self._measure(root)
-            if all(self.height(one) < inf for one in self.found[root]):
+                for child in (child for derivation in self.derivations(node) for child in derivation.stands_on):
+                    if self.kind(child[0]) in ("source", "answer"):
+                        self.heights[child] = 0
+                    elif child not in seen:
+                        below[child] = None
+            self._measure(seen - {root})
+            if all(self.height(one) < inf for one in self.derivations(root)):
                 return True
+            seen |= below.keys()
             level = list(below)
         return True
 
-    def _measure(self, root: Node) -> None:
+    def _measure(self, nodes: Set[Node]) -> None:
         """A row is one higher than its lowest derivation, and that as high as the highest row that it stands on.
 
-        The root itself proves nothing: what rests on it goes in a circle.
+        The root is not among them: it proves nothing, so what rests on it goes in a circle.
         """
         changed = True
         while changed:
             changed = False
-            for node, derivations in self.found.items():
-                if node == root:
-                    continue
-                height = 1 + min(map(self.height, derivations), default=inf)
+            for node in nodes:
+                height = 1 + min(map(self.height, self.derivations(node)), default=inf)
                 if height < self.heights.get(node, inf):
                     self.heights[node], changed = height, True
 
