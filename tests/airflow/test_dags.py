@@ -19,6 +19,7 @@ from foreset.errors import (
     QualityFailed,
     SourceError,
     SpecError,
+    UsageError,
     VerificationFailed,
 )
 from foreset.orchestrate.dags_folder import FILES, dags_folder
@@ -149,7 +150,7 @@ def test_a_dag_says_what_its_spec_says(parsed: tuple[Path, dict]) -> None:
     assert "both(X) :- left(X), right(X)." in page
     assert "ann \\| \\<b\\>bob\\</b\\>" in page, "nothing that a spec says is markup"
     assert [param["name"] if isinstance(param, dict) else param[0] for param in dag["params"]] == [
-        "mode", "verify", "note", "dry_run", "force",
+        "mode", "verify", "note", "dry_run", "edit", "force",
     ]  # fmt: skip
     tasks = {task["__var"]["task_id"]: task["__var"] for task in dag["tasks"]}
     assert {task["pool"] for task in tasks.values()} == {"foreset"}
@@ -254,4 +255,20 @@ def test_projects_without_a_dags_folder_get_the_same_files(tmp_path: Path) -> No
 def test_every_spec_of_this_project_has_a_dag() -> None:
     found = load_groups(ROOT / "view_specs")
     assert not found.faults
-    assert {"reach", "supply_chain"} <= {group.program.group for group in found.groups}
+    assert {"law_enforcement", "reach", "supply_chain"} <= {group.program.group for group in found.groups}
+
+
+def test_a_correction_in_the_form_is_an_edit() -> None:
+    from foreset.orchestrate.form import request_of
+
+    said = {"edit": 'seen_with delete x = "Don", y = "Ann"', "note": "forged", "mode": "auto", "verify": "200"}
+    edit = request_of("r1", said).edit
+    assert edit is not None
+    assert {name: edit[name] for name in ("view", "kind", "region", "why")} == {
+        "view": "seen_with", "kind": "delete", "region": 'x = "Don", y = "Ann"', "why": "forged"}  # fmt: skip
+    undone = request_of("r1", {**said, "edit": "undo 3"}).edit
+    assert undone is not None
+    assert undone["undo"] == 3
+    assert request_of("r1", {**said, "edit": None}).edit is None
+    with pytest.raises(UsageError, match="no correction"):
+        request_of("r1", {**said, "edit": "remove everything"})

@@ -102,6 +102,10 @@ def _term(literal: Literal, terms: dict[str, Term]) -> Call:
             return Call(COMPARING[">="], (terms[variable.name], _const(-number, variable)))
         case Linear(terms=((left, 1), (right, -1)), op=op, bound=0):
             return Call(COMPARING[op], (terms[left.name], terms[right.name]))
+        case Linear(terms=((left, 1), (right, -1)), op="<=", bound=-1):
+            return Call(COMPARING["<"], (terms[left.name], terms[right.name]))
+        case Linear(terms=((right, -1), (left, 1)), op="<=", bound=0 | -1 as bound):
+            return Call(COMPARING["<" if bound else "<="], (terms[left.name], terms[right.name]))
         case Text(left=left, op=op, right=Variable(name=name)):
             return Call(COMPARING[op], (terms[left.name], terms[name]))
         case Text(left=left, op=op, right=str() as word):
