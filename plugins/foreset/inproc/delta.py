@@ -21,14 +21,12 @@ from foreset.ir.types import BIGINT, Type
 from foreset.store import delta
 from foreset.store.delta import SEQ, SIGN
 from foreset.store.files import filesystem, list_files
-from foreset.store.layout import is_local, join
+from foreset.store.layout import is_local
 from foreset.store.types import duck_type
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
     from pyarrow.dataset import Dataset
-
-MANY_FILES = 500  # of a table; DuckDB opens each to see its columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ def bind_table(tables: Tables, relation: str, path: str, version: int, columns: 
     listed = delta.listed_files(table)
     rows = _rows(listed)
     inside = not {column.name for column in columns} & set(table.metadata().partition_columns)
-    files = _local_files(path, listed) if inside else None
+    files = delta.on_this_disk(path, listed) if inside else None
     return _bind(tables, relation, files, _dataset(table), columns, rows)
 
 
@@ -75,7 +73,7 @@ def signed_parts(tables: Tables, relation: str, path: str, version: int, columns
     table = opened(path, version)
     listed = delta.listed_files(table)
     plus = [one for one in listed if one[f"partition.{SIGN}"] == 1]
-    base = _bind(tables, relation, _local_files(path, plus), _signed(table, 1), columns, _rows(plus))
+    base = _bind(tables, relation, delta.on_this_disk(path, plus), _signed(table, 1), columns, _rows(plus))
     if len(plus) == len(listed):
         return (Part(base),)
     names = [column.name for column in columns]
@@ -118,14 +116,6 @@ def _rows(listed: Sequence[dict[str, Any]]) -> int:
     if rows is None:
         raise OutOfBounds("the log of a table does not say how many rows it has")
     return rows
-
-
-def _local_files(path: str, listed: Sequence[dict[str, Any]]) -> list[str] | None:
-    """The files, if DuckDB can open them by these names."""
-    if not is_local(path) or len(listed) > MANY_FILES:
-        return None
-    files = [join(path, str(one["path"])) for one in listed]
-    return files if all(Path(file).is_file() for file in files) else None
 
 
 def _dataset(table: DeltaTable) -> Dataset:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foreset.errors import SourceError, UsageError
-from foreset.refresh.checking import compare, open_without_spark
+from foreset.refresh.checking import compare, open_without_spark, published
 from foreset.refresh.context import Stopwatch, read_spec
 from foreset.refresh.editing import edits_of
 from foreset.store import arrow, manifest
@@ -30,9 +30,7 @@ def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
     for view in program.views:
         pin = row.views.get(view.name)
         if pin is not None and not layering.of(view.name).own_way:
-            names = [column.name for column in view.columns]
-            rows = arrow.read(layout.resolve(pin.path), pin.version, names)
-            staged[view.name] = Staged(view.columns, rows, None, None)
+            staged[view.name] = Staged(view.columns, published(layout, pin), None, None)
 
     def opener(name: str) -> Dataset | pa.Table:
         if name in row.views:  # what a domain answered

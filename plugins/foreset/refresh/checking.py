@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,7 +17,9 @@ from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.inputs import source_at, view_facts
 from foreset.refresh.recounting import differences
 from foreset.store import arrow, delta, manifest
-from foreset.store.layout import Layout, table_path
+from foreset.store.layout import Layout, is_local, table_path
+from foreset.store.rows import ViewPin
+from foreset.verify.entries import Rows, SignedFiles
 from foreset.verify.facts import Opener, SourceFacts
 from foreset.verify.sample import Claim, Staged, draw
 from foreset.verify.tabling import derivable
@@ -116,14 +119,33 @@ def _kinds(claims: list[Claim]) -> dict[str, int]:
 def _staged(context: Context, view: str) -> Staged:
     facts, columns = view_facts(context, view), context.view(view).columns
     pin = context.previous.views.get(view) if context.previous else None
-    names = [column.name for column in columns]
-    fits = pin is not None and list(pin.columns) == names
-    old = arrow.read(context.layout.resolve(pin.path), pin.version, names) if pin is not None and fits else None
-    parts = (
-        arrow_dataset.dataset(facts[side]["path"], format="parquet") if facts[side]["path"] else None
-        for side in ("plus", "minus")
-    )
-    return Staged(columns, old, *parts)
+    fits = pin is not None and list(pin.columns) == [column.name for column in columns]
+    old = published(context.layout, pin) if pin is not None and fits else None
+    return Staged(columns, old, *(_folder(facts[side]["path"]) for side in ("plus", "minus")))
+
+
+def published(layout: Layout, pin: ViewPin) -> Rows:
+    """The rows of a view as a manifest pins them: in their files, where DuckDB can open those."""
+    path = layout.resolve(pin.path)
+    with delta.reading(path):
+        table = delta.open_table(path, pin.version)
+    if table is not None:
+        listed = delta.listed_files(table)
+        files = delta.on_this_disk(path, listed)
+        if files is not None:
+            signs = [one[f"partition.{delta.SIGN}"] for one in listed]
+            pairs = list(zip(files, signs, strict=True))
+            return SignedFiles(tuple(f for f, sign in pairs if sign == 1), tuple(f for f, sign in pairs if sign == -1))
+    return arrow.read(path, pin.version, list(pin.columns))
+
+
+def _folder(path: str | None) -> Rows:
+    """A staged differential."""
+    if path is None:
+        return None
+    if is_local(path):
+        return tuple(sorted(str(file) for file in Path(path).rglob("*.parquet")))
+    return arrow_dataset.dataset(path, format="parquet")
 
 
 def open_rows(context: Context, name: str) -> Dataset | pa.Table:

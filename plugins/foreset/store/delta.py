@@ -35,6 +35,7 @@ KEEP_ALL = {
     "delta.enableDeletionVectors": "false",
 }
 SINCE_CHECKPOINT = 20  # entries that a reader of a manifest may need: those before are in a checkpoint
+MANY_FILES = 500  # of a table; DuckDB opens each to see its columns
 SIGN, SEQ = "_sign", "_seq"  # hidden columns of a view: +1 came, -1 went, and in which refresh
 MARK = "userMetadata"  # Spark writes its commit note under this name; our deltalake commits do the same
 
@@ -119,6 +120,14 @@ def listed_files(table: DeltaTable, *, bounds: bool = False) -> list[dict[str, A
     files = pa.table(table.get_add_actions(flatten=True))
     wanted = [name for name in files.column_names if bounds or not name.startswith(("min.", "max.", "null_count."))]
     return files.select(wanted).to_pylist()  # type: ignore[no-any-return]
+
+
+def on_this_disk(path: str, files: Sequence[Mapping[str, Any]], most: int = MANY_FILES) -> list[str] | None:
+    """The names by which DuckDB opens listed files; None where it cannot, or where opening each costs too much."""
+    if not is_local(path) or len(files) > most:
+        return None
+    names = [join(path, str(one["path"])) for one in files]
+    return names if all(Path(name).is_file() for name in names) else None
 
 
 def rows_in(files: Sequence[Mapping[str, Any]]) -> int | None:

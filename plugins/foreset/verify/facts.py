@@ -90,7 +90,7 @@ class SourceFacts:
         if looks == 1:
             self._opened[relation] = self.opener(relation)
             self._connection.register(f"a_{relation}", self._opened[relation])
-            casts = ", ".join(_cast(column) for column in self.columns[relation])
+            casts = ", ".join(cast(column) for column in self.columns[relation])
             self._connection.execute(f"CREATE TEMP VIEW {view} AS SELECT {casts} FROM {quoted('a_' + relation)}")  # noqa: S608
         elif looks == KEEP_AFTER:
             kept = quoted("k_" + relation)
@@ -128,7 +128,8 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - Arrow's Python values
     return tuple(_plain(item) for item in value) if isinstance(value, list) else value
 
 
-def _cast(column: Column) -> str:
+def cast(column: Column) -> str:
+    """A column in its type, for DuckDB."""
     name, kind = quoted(column.name), column.type
     if kind.name == "timestamp":  # stored with the zone UTC; compared without it
         return f"timezone('UTC', {name}::TIMESTAMPTZ) AS {name}"

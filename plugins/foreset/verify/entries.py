@@ -1,0 +1,86 @@
+"""Rows to draw from and to look for, in memory or in the files of a signed table, without reading all of them here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from pyarrow.dataset import Dataset
+
+from foreset.ir.program import Column
+from foreset.ir.terms import Row
+from foreset.store.delta import SEQ
+from foreset.store.quoting import quoted
+from foreset.verify.facts import cast, key_table, to_rows
+
+Files: TypeAlias = tuple[str, ...]
+Plain: TypeAlias = pa.Table | Dataset | Files  # where a row is there or not
+
+
+@dataclass(frozen=True, slots=True)
+class SignedFiles:
+    """The files of a signed table (store/signed.py): what came, and what went, each in folders named by its refresh."""
+
+    came: Files
+    went: Files
+
+
+Rows: TypeAlias = Plain | SignedFiles | None
+
+
+def sampled(rows: Rows, columns: tuple[Column, ...], size: int, seed: int) -> list[Row]:
+    """Up to `size` distinct rows; of a signed table entries, some of which may have gone since."""
+    found = rows.came if isinstance(rows, SignedFiles) else rows
+    if found is None or found == () or size <= 0:
+        return []
+    with duckdb.connect() as connection:
+        _bind(connection, found, columns)
+        names = ", ".join(quoted(column.name) for column in columns)
+        query = f"SELECT {names} FROM t USING SAMPLE reservoir({int(size)} ROWS) REPEATABLE ({int(seed)})"  # noqa: S608 - quoted
+        drawn = to_rows(connection.sql(query).to_arrow_table(), columns)
+    return sorted(set(drawn), key=repr)
+
+
+def present(rows: Rows, columns: tuple[Column, ...], wanted: Sequence[Row]) -> set[Row]:
+    """Which of `wanted` are there; in a signed table, those that came after they last went."""
+    if rows is None or not wanted:
+        return set()
+    if not isinstance(rows, SignedFiles):
+        return {wanted[place] for place in _last(rows, columns, wanted, at="0")}
+    came, went = (_last(files, columns, wanted, at=SEQ) for files in (rows.came, rows.went))
+    return {wanted[place] for place, at in came.items() if at > went.get(place, -1)}
+
+
+def _last(rows: Plain, columns: tuple[Column, ...], wanted: Sequence[Row], at: str) -> dict[int, int]:
+    """The places in `wanted` of the rows that are there, with the greatest `at`: 0, or the refresh that wrote them."""
+    if rows == ():
+        return {}
+    with duckdb.connect() as connection:
+        _bind(connection, rows, columns, hidden=[SEQ] if at == SEQ else [])
+        keys = key_table(wanted, [column.type for column in columns])
+        connection.register("wanted", keys.append_column("n", pa.array(np.arange(len(wanted)))))
+        # NULL is looked for where there is one only: plain equality lets DuckDB skip what cannot match.
+        same = (
+            f"t.{quoted(column.name)} {'IS NOT DISTINCT FROM' if any(row[i] is None for row in wanted) else '='} k.k{i}"
+            for i, column in enumerate(columns)
+        )
+        query = f"SELECT k.n, max({at}) FROM t JOIN wanted k ON {' AND '.join(same)} GROUP BY k.n"  # noqa: S608 - quoted
+        return dict(connection.sql(query).fetchall())
+
+
+def _bind(
+    connection: duckdb.DuckDBPyConnection, rows: Plain, columns: Sequence[Column], hidden: Sequence[str] = ()
+) -> None:
+    """A view `t` of the rows with the columns in their types; `hidden` ones are those of a signed table's folders."""
+    connection.execute("SET TimeZone = 'UTC'")
+    if isinstance(rows, tuple):
+        scan = connection.read_parquet(list(rows), hive_partitioning=bool(hidden), union_by_name=True)
+        scan.create_view("entries")
+    else:
+        connection.register("entries", rows)
+    texts = ", ".join([*(cast(column) for column in columns), *hidden])
+    connection.execute(f"CREATE TEMP VIEW t AS SELECT {texts} FROM entries")  # noqa: S608 - quoted

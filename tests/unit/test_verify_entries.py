@@ -1,0 +1,72 @@
+"""What a sample is drawn from: rows in memory and rows in the files of a signed table are the same rows."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from foreset.ir.program import Column
+from foreset.ir.terms import Row
+from foreset.ir.types import BIGINT, DOUBLE, STRING, TIMESTAMP
+from foreset.refresh.checking import published
+from foreset.store import arrow, delta, pins, signed
+from foreset.store.layout import Layout
+from foreset.store.rows import ViewPin
+from foreset.verify.entries import SignedFiles, present, sampled
+from foreset.verify.facts import to_rows
+
+COLUMNS = (Column("n", BIGINT), Column("what is it?", STRING), Column("x", DOUBLE), Column("at", TIMESTAMP))
+NAMES = [column.name for column in COLUMNS]
+NOON = dt.datetime(2026, 3, 1, 12)
+
+
+def row_of(k: int) -> Row:
+    """Distinct rows, with NULLs, a zero, and a quote in a text."""
+    return (k, None if k % 5 == 0 else f"it's {k % 7}", k / 4, NOON + dt.timedelta(hours=k))
+
+
+def table_of(rows: set[Row]) -> pa.Table | None:
+    ordered = sorted(rows, key=lambda row: row[0])
+    kinds = [pa.int64(), pa.string(), pa.float64(), pa.timestamp("us", "UTC")]
+    arrays = [pa.array([row[i] for row in ordered], kind) for i, kind in enumerate(kinds)]
+    return pa.table(arrays, names=NAMES) if rows else None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_come_and_go_and_come_back(seed: int, tmp_path: Path) -> None:
+    rng, layout = Random(seed), Layout(str(tmp_path), "g")
+    path = layout.resolve("g/v")
+    kinds = {"n": "bigint", "what is it?": "string", "x": "double", "at": "timestamp"}
+    signed.create(path, kinds)
+    everything = {row_of(k) for k in range(40)}
+    there: set[Row] = set()
+    for seq in range(1, 7):
+        gone = {row for row in there if rng.random() < 0.3}
+        came = {row for row in everything - there if rng.random() < 0.5}
+        there = (there - gone) | came
+        signed.append_arrow(
+            path, table_of(came), table_of(gone), seq, pins.Txn(f"t{seq}", seq, delta.Mark("write", token=str(seq)))
+        )
+        table = delta.open_table(path)
+        assert table is not None
+        rows = published(layout, ViewPin("g/v", "id", table.version(), kinds))
+        assert isinstance(rows, SignedFiles)
+        assert present(rows, COLUMNS, sorted(everything, key=repr)) == there
+        assert set(to_rows(arrow.read(path, table.version(), NAMES), COLUMNS)) == there
+        drawn = sampled(rows, COLUMNS, 10, seed)
+        assert len(drawn) > 5
+        assert set(drawn) <= everything
+        whole = arrow.read(path, table.version(), NAMES)
+        assert present(whole, COLUMNS, sorted(everything, key=repr)) == there
+        assert set(sampled(whole, COLUMNS, 100, seed)) == there
+
+
+def test_nothing_has_no_rows() -> None:
+    empty = SignedFiles((), ())
+    for rows in (None, (), empty):
+        assert sampled(rows, COLUMNS, 5, 1) == []
+        assert present(rows, COLUMNS, [row_of(1)]) == set()
