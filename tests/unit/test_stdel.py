@@ -16,7 +16,7 @@ from foreset.ir.strata import Layering
 from foreset.ir.versions import Version
 from foreset.plan.choose import Mode, Situation, Size, choose
 from foreset.plan.fingerprint import fingerprints
-from foreset.plan.translate import refusal, translate
+from foreset.plan.translate import keeps_counters, refusal, single_derivation, translate
 from foreset.reference.naive import evaluate
 from foreset.reference.replica import Delta, Replica
 
@@ -138,6 +138,18 @@ def test_it_is_taken_where_declared_and_refused_where_derivations_are_not_kept()
     (stratum,) = prepared(RIGHT, "auto")[1].strata
     assert choose(stratum, Situation(sizes), Mode.AUTO).strategy == "dredf"
     assert "`strategy: stdel-acyclic`" in refusal(stratum, "stdel")
+
+
+def test_rows_that_become_one_have_two_derivations() -> None:
+    """A bigint read as a double: neither is presence the count, nor is the view its own support."""
+    text = HEAD.format(strategy="auto").replace("node: bigint", "node: double").replace("a: bigint", "a: double")
+    _, layering = in_normal_form(load_program(text + "      - v(X, Y) :- edge(X, Y), shut(X)\n", "spec"))
+    (stratum,) = layering.strata
+    assert not single_derivation(stratum)
+    assert keeps_counters(stratum)
+    assert "wider than a column" in refusal(stratum, "stdel")
+    _, layering = prepared("      - v(X, Y) :- edge(X, Y), shut(X)\n", "auto")
+    assert single_derivation(layering.strata[0])
 
 
 def test_names_of_variables_and_the_order_of_the_text_do_not_count() -> None:

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from foreset.analyse.graph import components, dependencies
+from foreset.analyse.supports import blurred
 from foreset.analyse.wellfounded import can_be_cyclic
-from foreset.ir.program import View
+from foreset.ir.program import Column, View
 from foreset.ir.rules import Negation, atoms
 from foreset.ir.strata import Layering, Stratum
 from foreset.ir.supports import unfolded
 
 
-def layering(views: tuple[View, ...]) -> Layering:
-    """The strata of stratified views in normal form, by level and then in the order of the file."""
+def layering(views: tuple[View, ...], columns: Mapping[str, tuple[Column, ...]] | None = None) -> Layering:
+    """The strata of stratified views in normal form, by level and then in the order of the file.
+
+    `columns` has those of sources; without them, no variable is taken to be wider than a column that it reads.
+    """
+    schemas = {**(columns or {}), **{view.name: view.columns for view in views}}
     graph = dependencies(views)
     tied = {view.name: (*graph[view.name], view.supports) if view.supports else graph[view.name] for view in views}
     by_name = {view.name: view for view in views}
@@ -23,9 +28,10 @@ def layering(views: tuple[View, ...]) -> Layering:
     parts.sort(key=lambda part: (levels[part[0]], place[part[0]]))
     number = {name: i for i, part in enumerate(parts, start=1) for name in part}
     keys = {view.name: view.aggregation.groups for view in views if view.aggregation}
-    return Layering(
-        tuple(_stratum(tuple(by_name[name] for name in part), graph, number, levels[part[0]], keys) for part in parts)
+    found = (
+        _stratum(tuple(by_name[name] for name in part), graph, number, levels[part[0]], keys, schemas) for part in parts
     )
+    return Layering(tuple(found))
 
 
 def _can_shrink(view: View) -> bool:
@@ -47,6 +53,7 @@ def _stratum(
     number: Mapping[str, int],
     level: int,
     keys: Mapping[str, int],
+    columns: Mapping[str, tuple[Column, ...]],
 ) -> Stratum:
     own = frozenset(view.name for view in views)
     read = tuple(dict.fromkeys(name for view in views for name in graph[view.name]))
@@ -60,6 +67,7 @@ def _stratum(
         recursive=recursive,
         monotone=not any(_can_shrink(view) for view in views),
         cyclic=recursive and (views[0].constrained or can_be_cyclic(plain)),
+        blurred=not views[0].constrained and blurred(views, columns) is not None,
         reads=lower,
         depends_on=tuple(sorted({number[name] for name in lower if name in number})),
         keys={name: keys[name] for name in lower if name in keys},

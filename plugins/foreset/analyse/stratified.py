@@ -53,7 +53,7 @@ def check_layering(layering: Layering, columns: Mapping[str, tuple[Column, ...]]
                 yield faults.stdel_is_cyclic(_place(view), stratum.names)
             elif unseen_circles(stratum):
                 yield faults.circles_are_unseen(_place(view), stratum.names)
-            if found := blurred((view,), columns):
+            if stratum.blurred and (found := blurred((view,), columns)):
                 yield faults.supports_are_blurred(found.variable.span or _place(view), view.strategy, found)
 
 

@@ -31,15 +31,13 @@ def unseen_circles(stratum: Stratum) -> bool:
 def blurred(views: Collection[View], columns: Mapping[str, tuple[Column, ...]]) -> Blurred | None:
     """The first variable under which two rows below would be one, so that a support could not tell which it stands on.
 
-    `columns` has those of everything that the rules read.
+    `columns` has those of what the rules read; what it lacks is taken to be read as it is.
     """
-    for view in views:
-        for rule in view.rules:
-            for literal in rule.body:
-                if isinstance(literal, Atom):
-                    for arg, column in zip(literal.args, columns[literal.relation], strict=True):
-                        if isinstance(arg, Var) and not _exact(column.type, rule.types[arg.name]):
-                            return Blurred(rule, arg, column.type, rule.types[arg.name])
+    for rule in (rule for view in views for rule in view.rules):
+        for atom in (literal for literal in rule.body if isinstance(literal, Atom)):
+            for arg, column in zip(atom.args, columns.get(atom.relation, ()), strict=False):
+                if isinstance(arg, Var) and not _exact(column.type, rule.types.get(arg.name, column.type)):
+                    return Blurred(rule, arg, column.type, rule.types[arg.name])
     return None
 
 

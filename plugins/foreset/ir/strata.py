@@ -22,6 +22,7 @@ class Stratum:
     cyclic: bool  # a row may help to derive itself; False where rules show that it cannot
     reads: tuple[str, ...]  # the relations of lower strata and the sources that its rules read
     depends_on: tuple[int, ...]  # numbers of the strata that it reads directly
+    blurred: bool = False  # two rows below may be one to a rule: some variable is wider than a column that it reads
     keys: Mapping[str, int] = field(default_factory=dict)  # of what it reads: how many leading columns tell rows apart
 
     @property

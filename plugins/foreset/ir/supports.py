@@ -39,7 +39,7 @@ class Footing:
 
 def footing(stratum: Stratum) -> Footing | None:
     """The supports of a stratum; None where some rule keeps none."""
-    if stratum.aggregation or stratum.called:
+    if stratum.aggregation or stratum.own_way or stratum.blurred:
         return None
     by_name = {view.name: view for view in stratum.views}
     supports, fixed = list[Support](), list[Rule]()

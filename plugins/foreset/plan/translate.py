@@ -67,6 +67,8 @@ def _unsupported(stratum: Stratum) -> str:
     """Why deletions cannot follow supports."""
     if stratum.cyclic and shield_of(stratum) is None:
         return "a row may help to derive itself, and no column shows where"
+    if stratum.blurred:
+        return "two rows below may be one to it: a variable is wider than a column that it reads"
     if footing(stratum) is None:
         declared = "stdel-acyclic" if stratum.cyclic else "stdel"
         return f"its derivations are kept only where the view declares `strategy: {declared}`"
@@ -79,7 +81,7 @@ def single_derivation(stratum: Stratum) -> bool:
     So it is with one rule, not recursive, whose head shows every variable that its atoms bind,
     or, of a view of groups, those of the group.
     """
-    if stratum.loops or stratum.aggregation or stratum.own_way or len(stratum.views[0].rules) != 1:
+    if stratum.loops or stratum.blurred or stratum.aggregation or stratum.own_way or len(stratum.views[0].rules) != 1:
         return False
     (rule,) = stratum.views[0].rules
     shown = {arg.name for arg in rule.head.args if isinstance(arg, Var)}

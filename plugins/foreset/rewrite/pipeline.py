@@ -54,12 +54,14 @@ def prepare(program: Program) -> Prepared:
         for view in program.views
     )
     views = (*splitter.made.values(), *asking.views(), *views)
-    layers = _layers(views, {**schemas, **splitter.schemas_with_hidden}, report)
+    columns = {**schemas, **splitter.schemas_with_hidden}
+    layers = _layers(views, columns, report)
     report = _in_plain_words(report)
     if layers is None or not report.ok:
         return Prepared(None, None, report)
     supported = split_supports(views, layers)
-    return Prepared(replace(program, views=supported), layering(supported) if supported != views else layers, report)
+    again = layers if supported == views else layering(supported, columns)
+    return Prepared(replace(program, views=supported), again, report)
 
 
 def _in_plain_words(report: Report) -> Report:
@@ -73,7 +75,7 @@ def _layers(views: tuple[View, ...], columns: Schemas, report: Report) -> Layeri
     if not report.ok:
         return None
     report.extend(lint.of_views(views))  # all rules are there: what is empty now stays empty
-    layers = layering(views)
+    layers = layering(views, columns)
     report.extend(stratified.check_layering(layers, {**columns, **{view.name: view.columns for view in views}}))
     report.extend(stratified.check_calls(layers))
     return layers

@@ -29,7 +29,8 @@ def split_supports(views: tuple[View, ...], layers: Layering) -> tuple[View, ...
 
 
 def _wants(stratum: Stratum) -> bool:
-    return stratum.views[0].strategy in SUPPORTED and footing(stratum) is None
+    declared = stratum.views[0].strategy in SUPPORTED
+    return declared and not stratum.own_way and footing(stratum) is None
 
 
 def _split(view: View, made: dict[str, View]) -> View:
