@@ -111,6 +111,13 @@ class Warehouse:
         group, name = split(view)
         return rows(self.layout(group), self.spec(group), name, where, at)
 
+    def regions(self, view: str, where: str = "", at: int | None = None) -> list[str]:
+        """The same as constraints, where there may be no end to the rows: `["age >= 18, age != 40"]`."""
+        from foreset.refresh.looking import regions
+
+        group, name = split(view)
+        return regions(self.layout(group), self.spec(group), name, where, at)
+
     def holds(self, view: str, where: str, at: int | None = None) -> bool:
         """Whether any row of `group.view` satisfies `where`."""
         from foreset.refresh.looking import holds

@@ -212,6 +212,9 @@ def test_or_keeps_what_it_said_last(wh: Warehouse, book: Book, tmp_path: Path) -
     assert any("book:city failed (the book is closed)" in warning for warning in kept.warnings)
     assert ("ann", "Rome") in rows(wh.read("faces.lives"))
     assert wh.manifest("faces")[-1]["extra"]["warnings"] == list(kept.warnings)
+    told = cli("report", "faces", "--specs", tmp_path / "specs", "--warehouse", tmp_path / "wh")
+    assert "Yes, with 3 warnings" in told.out
+    assert "warning: book:city failed" in told.out
     book.broken = False
     wh.refresh("faces")
     assert ("ann", "Bonn") in rows(wh.read("faces.lives"))

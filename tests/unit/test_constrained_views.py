@@ -129,6 +129,10 @@ def test_reading_by_keys_by_membership_and_to_the_end(wh: Warehouse, desk: Desk,
     shown = cli("show", "rooms.near", "--where", "a = 20, b > 20", "--json", *where)
     assert shown.data == [{"a": 20, "b": 21}]
     assert "age >= 18" in cli("show", "rooms.adult", *where).out
+    assert cli("show", "rooms.adult", "--where", "AGE != 20", "--json", *where).data == [
+        {"_constraint": "age >= 18, age != 20"}
+    ]
+    assert wh.regions("rooms.near", "a = 20") == ["a = 20, b >= 19, b <= 21"]
     wrong = cli("show", "rooms.adult", "--instances", *where)
     assert wrong.code != 0
     assert "infinitely many" in wrong.err

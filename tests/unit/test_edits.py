@@ -160,3 +160,30 @@ def test_the_command_line(world: World, wh: Warehouse) -> None:
     assert cli("edit", "reach.closure", "--undo", "soon", *where).code == 2
     shown = cli("show", "reach.closure", "--where", 'src = "a", dst > "b"', "--format", "json", *where)
     assert [row["dst"] for row in shown.data] == ["c", "d"]
+
+
+@pytest.mark.parametrize("strategy", ["stdel", "counting", "dredc"])
+def test_whatever_the_strategy(world: World, strategy: str) -> None:
+    """Also where derivations are kept one by one, or counted."""
+    text = f"""{GROUP}\
+  two_steps:
+    columns: {{src: string, dst: string}}
+    strategy: {strategy}
+    rules:
+      - two_steps(X, Y) :- edge(X, Z), edge(Z, Y)
+      - two_steps(X, Y) :- edge(X, Y)
+"""
+    world.spec(text)
+    wh = world.open()
+    wh.refresh("reach")
+    wh.edit("reach.two_steps", delete='src = "a", dst >= "c"')
+    wh.edit("reach.two_steps", insert='src = "z", dst = "z"')
+    assert words(wh.read("reach.two_steps")) == {"ab", "bc", "cd", "bd", "zz"}
+    world.insert("be", "ac", "zz")
+    world.delete("cd")
+    night = wh.refresh("reach", mode="incremental")
+    assert night.views["two_steps"].strategy in (strategy, "dred")
+    assert words(wh.read("reach.two_steps")) == {"ab", "bc", "be", "zz"}
+    world.delete("zz")
+    wh.refresh("reach", mode="incremental")
+    assert words(wh.read("reach.two_steps")) == {"ab", "bc", "be", "zz"}, "it stands without its source"

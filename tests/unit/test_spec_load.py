@@ -137,7 +137,8 @@ def test_every_span_of_the_samples_shows_its_node(path: Path) -> None:
 
 
 def test_a_folder_is_read_in_the_order_of_its_names() -> None:
-    assert [one.program.group for one in load_folder(SPECS) if one.program] == ["law_enforcement", "reach", "supply_chain"]
+    found = [one.program.group for one in load_folder(SPECS) if one.program]
+    assert found == ["law_enforcement", "reach", "supply_chain"]
     assert [one.program for one in load_folder(SPECS / "nowhere")] == [None]
 
 

@@ -34,6 +34,9 @@ def _source(source: Source, read: str, by_name: Mapping[str, Program], known: Co
     if name not in views:
         yield faults.unknown_view(span, group, name, tuple(views))
         return
+    if views[name].constrained:
+        yield faults.constrained(span, read)
+        return
     yield from _columns(source, read, views[name], span)
 
 

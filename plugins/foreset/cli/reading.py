@@ -28,6 +28,7 @@ View = Annotated[str, typer.Argument(metavar="GROUP.VIEW", help="The view.")]
 At = Annotated[int | None, typer.Option("--at", metavar="SEQ", help="An earlier refresh; the newest without it.")]
 Seq = Annotated[int | None, typer.Option("--seq", metavar="N", help="Which refresh; the newest without it.")]
 Limit = Annotated[int, typer.Option("--limit", help="At most so many rows in a table; 0 for all.")]
+CONSTRAINT = "_constraint"
 Where = Annotated[
     str, typer.Option("--where", metavar="REGION", help="Only rows that satisfy this, as 'X = 3, Y > 2'.")
 ]
@@ -48,10 +49,17 @@ def show(
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
     """Show the rows of a view as they were published; of one that is kept by constraints, its entries."""
+    from foreset.constraints.faults import Infinite
     from foreset.warehouse import open_warehouse
 
     opened = open_warehouse(warehouse, str(specs))
-    rows = opened.rows(view, where, at) if where or instances else opened.read(view, at)
+    try:
+        rows = opened.rows(view, where, at) if where or instances else opened.read(view, at)
+    except Infinite:
+        if instances:
+            raise
+        _write_regions(opened.regions(view, where, at), Format.JSON if json else format)
+        return
     _write(rows, Format.JSON if json else format, limit)
 
 
@@ -139,6 +147,16 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
 def ordered(rows: pa.Table) -> pa.Table:
     """Rows in an order that does not depend on how they were stored."""
     return rows.sort_by([(name, "ascending") for name in rows.column_names]) if rows.num_rows else rows
+
+
+def _write_regions(found: list[str], shape: Format) -> None:
+    """Where there is no end to the rows, the constraints stand for them."""
+    from foreset.cli.output import say, say_json
+
+    if shape is Format.JSON:
+        say_json([{CONSTRAINT: one} for one in found])
+    else:
+        say([CONSTRAINT, "-" * len(CONSTRAINT), *found])
 
 
 def _write(rows: pa.Table, shape: Format, limit: int) -> None:

@@ -68,8 +68,10 @@ def refresh(
 
 def summary(result: RefreshResult) -> str:
     """The outcome for people."""
+    warned = [f"  warning: {warning}" for warning in result.warnings]
     if result.status == "unchanged":
-        return f"{result.group}: no source has moved since seq {result.seq} ({result.seconds:.1f} s)"
+        news = "no domain has news" if result.domains else "no source has moved"
+        return "\n".join([f"{result.group}: {news} since seq {result.seq} ({result.seconds:.1f} s)", *warned])
     width = max((len(name) for name in result.views), default=0)
     lines = [
         f"  {name:<{width}}  +{view.inserted:,} -{view.deleted:,}  {done_by(view)}: {view.reason}"
@@ -77,7 +79,13 @@ def summary(result: RefreshResult) -> str:
     ]
     done = "nothing published (dry run)" if result.status == "dry-run" else f"seq {result.seq} committed"
     return "\n".join(
-        [f"{result.group}: {done} in {result.seconds:.1f} s", *lines, f"  {checked(result)}", *expected(result.quality)]
+        [
+            f"{result.group}: {done} in {result.seconds:.1f} s",
+            *lines,
+            f"  {checked(result)}",
+            *expected(result.quality),
+            *warned,
+        ]
     )
 
 

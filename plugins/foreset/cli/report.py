@@ -90,5 +90,6 @@ def _lines(run: Run) -> Iterator[str]:
             yield f"  {view.name:<{width}}  {'not reached':>21}"
     for sentence in words.verified(run.verification, run.inserted + run.deleted) if run.views else ():
         yield f"  {sentence}"
+    yield from (f"  warning: {warning}" for warning in run.warnings)
     for one in run.quality.broken if run.quality else ():
         yield f"  {one.severity}: {one.view}: {one.text or one.name}"

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 
 from foreset.constraints.calls import Answers, resolve
-from foreset.constraints.decide import satisfiable
+from foreset.constraints.decide import canonical, satisfiable
 from foreset.constraints.faults import BadConstraint
 from foreset.constraints.form import TRUE, Constraint, conjunction
 from foreset.constraints.instances import contains
@@ -17,6 +17,7 @@ from foreset.constraints.read import read_constraint
 from foreset.constraints.rows import from_row, variables_of
 from foreset.constraints.simplify import simplify
 from foreset.constraints.sorts import sort_of
+from foreset.constraints.text import print_constraint
 from foreset.domains.asking import Calls
 from foreset.domains.provider import Access
 from foreset.errors import UsageError
@@ -45,6 +46,16 @@ def rows(layout: Layout, spec: tuple[str, str], view: str, where: str, at: int |
     listed = sorted(found, key=sort_key)
     schema = arrow.schema_of({column.name: str(column.type) for column in shown})
     return pa.table([pa.array([row[i] for row in listed], field.type) for i, field in enumerate(schema)], schema=schema)
+
+
+def regions(layout: Layout, spec: tuple[str, str], view: str, where: str, at: int | None) -> list[str]:
+    """What is known of the rows of a view that satisfy `where`, as constraints: for regions without end."""
+    columns, entries = _entries(layout, view, at)
+    own, within = variables_of(declared(columns)), region(where, view, columns)
+    parts = (canonical(conjunction(from_row(row, own), within)) for row in entries)
+    with _answers(layout, spec) as answers:
+        found = [said for part in parts for said in resolve(part, answers)]
+    return sorted({print_constraint(said) for said in found if satisfiable(said)})
 
 
 def holds(layout: Layout, spec: tuple[str, str], view: str, where: str, at: int | None) -> bool:

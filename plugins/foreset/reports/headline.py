@@ -67,7 +67,7 @@ def _committed(run: Run) -> Headline:
     if run.rolled_back_to is not None:
         back = f"Someone brought back the numbers of refresh {run.rolled_back_to}: readers see them since"
         return Headline("With care", f"{back} {words.moment(run.committed_at)}.", "caution")
-    warnings = len(run.quality.broken) if run.quality else 0
+    warnings = len(run.warnings) + (len(run.quality.broken) if run.quality else 0)
     if warnings:
         return Headline(f"Yes, with {words.counted(warnings, 'warning')}", f"{shown} {_checks(run)}", "caution")
     if run.unverified:

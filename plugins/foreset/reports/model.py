@@ -180,6 +180,7 @@ class Run:
     steps: Sequence[Step] = ()
     verification: Verification | None = None
     quality: Quality | None = None
+    warnings: Sequence[str] = ()  # of domains that failed, and whose last answers were kept
     failures: Sequence[Failure] = ()  # of all attempts, oldest first
     silent_for: float | None = None
     scheduler: str = ""  # what Airflow says of its run; "" outside Airflow

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from foreset.constraints.faults import BadConstraint
 from foreset.constraints.decide import satisfiable
+from foreset.constraints.faults import BadConstraint
 from foreset.constraints.form import Constraint, Linear, Literal, Text
 from foreset.constraints.instances import contains, rows
 from foreset.constraints.read import read_constraint

@@ -33,6 +33,12 @@ def other_type(span: Span, view: str, column: str, here: Type, there: Type) -> D
     return Diagnostic("FS804", message, span, f"declare it as {there}")
 
 
+def constrained(span: Span, view: str) -> Diagnostic:
+    """Its rows are not all of what it says."""
+    hint = "let that group publish a view of rows that asks it, and read that"
+    return Diagnostic("FS806", f"view `{view}` is kept by constraints: another group cannot read it", span, hint)
+
+
 def circle(span: Span, groups: Collection[str]) -> Diagnostic:
     """Groups that wait for each other."""
     way = " -> ".join(f"`{group}`" for group in groups)
