@@ -22,6 +22,7 @@ from foreset.analyse import safety, types
 from foreset.analyse.aggregates import resolve
 from foreset.analyse.binding import bound
 from foreset.analyse.faults import aggregates as faults
+from foreset.analyse.supports import blurred
 from foreset.diagnostics import Diagnostic, Span
 from foreset.ir.aggregates import Accumulator, Aggregation, Definition, Kind, Need, Upkeep
 from foreset.ir.functions import type_of
@@ -113,7 +114,7 @@ class Splitter:
     def _groups(self, members: View, groups: int, accumulators: tuple[Accumulator, ...], strategy: str) -> View:
         """The view of groups; it and, where it is read again, the view of members are taken in."""
         kept = all(each.upkeep is Upkeep.INVERTIBLE for each in accumulators)
-        stored = not (kept and _one_derivation(members.rules[0]))
+        stored = not (kept and self._one_derivation(members))
         element = tuple(column.type for column in members.columns[groups:])
         aggregation = Aggregation(groups, accumulators, members.name, element, stored)
         labels = _unique([each.label for each in accumulators])
@@ -127,6 +128,13 @@ class Splitter:
         if stored:
             self.made.setdefault(members.name, replace(members, strategy=passed))
         return self.made.setdefault(name, view)
+
+    def _one_derivation(self, members: View) -> bool:
+        """Every member has one derivation: the head shows all that the atoms bind, as it is."""
+        (rule,) = members.rules
+        shown = {arg.name for arg in rule.head.args if isinstance(arg, Var)}
+        found = {v.name for literal in rule.body if isinstance(literal, Atom) for v in literal_variables(literal)}
+        return found <= shown and blurred((members,), self.schemas_with_hidden) is None
 
 
 # ---------------------------------------------------------------- which variables group
@@ -211,13 +219,6 @@ def _accumulator(need: Need) -> Accumulator:
 
 
 # ---------------------------------------------------------------- shapes and names
-def _one_derivation(rule: Rule) -> bool:
-    """Every member has one derivation: the head shows all that the atoms bind."""
-    shown = {arg.name for arg in rule.head.args if isinstance(arg, Var)}
-    found = {v.name for literal in rule.body if isinstance(literal, Atom) for v in literal_variables(literal)}
-    return found <= shown
-
-
 def _identity(members: View) -> Rule:
     """The rule by which groups read stored members, in the names of the writer."""
     names: list[str] = []
