@@ -8,6 +8,7 @@ import pytest
 from tests.cli_runner import foreset as cli
 from tests.roads import CLOSURE, DEAD_END, GROUP, World, closed
 
+from foreset.domains import registry
 from foreset.errors import UsageError
 from foreset.verify.proofs import Proof
 from foreset.warehouse import Warehouse
@@ -187,3 +188,39 @@ def test_an_earlier_refresh_is_asked_as_it_was(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not in refresh 2"):
         wh.why("reach.kept", "a, c")
     assert wh.why_not("reach.kept", "a, c")[0].close
+
+
+ASKING = """\
+group: faces
+sources:
+  person: {table: sales/edge, columns: {src: string, dst: string}}
+domains:
+  book: {provider: book, functions: {city: {args: {name: string}, results: {city: string}}}}
+views:
+  lives:
+    columns: {name: string, city: string}
+    rules:
+      - lives(N, C) :- person(N, _), in(C, book:city(N))
+"""
+
+
+class Book:
+    """Everybody lives in Rome."""
+
+    def answer(self, domain, function, arguments, access):  # noqa: ARG002 - as providers are called
+        return {args: ["Rome"] for args in arguments}
+
+
+def test_answers_of_domains_are_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry._registered, "book", Book())
+    world = World(str(tmp_path / "wh"), tmp_path / "specs", "nowhere", "ab")
+    world.spec(ASKING)
+    wh = world.open()
+    wh.refresh("faces")
+    monkeypatch.delitem(registry._registered, "book")  # nobody is asked again
+    (way,) = wh.why("faces.lives", ("a", "Rome")).ways
+    assert {part.kind: part.row for part in way.parts} == {"source": ("a", "b"), "answer": ("a", "Rome")}
+    shown = cli("why", "faces.lives", "a, Rome", "--specs", str(world.specs), "--warehouse", world.root)
+    assert "answered by book:city" in shown.out
+    (miss,) = wh.why_not("faces.lives", ("a", "Oslo"))
+    assert miss.close

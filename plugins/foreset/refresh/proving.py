@@ -40,7 +40,7 @@ class Published:
     view: View
     prover: Prover
     seq: int
-    tables: Mapping[str, str]  # of sources: where their rows lie
+    tables: Mapping[str, str]  # where rows of sources lie, and who answered those of domains
 
     def has(self, row: Row) -> bool:
         """Whether the view holds the row."""
@@ -101,6 +101,7 @@ def published(layout: Layout, spec: tuple[str, str], name: str, at: int | None =
     bodies = Bodies(SourceFacts(columns, opener), columns)
     kept = supports(layering, row.views)
     tables = {source.name: str(source.table or source.view) for source in program.sources}
+    tables |= {view.name: view.called for view in program.views if view.called}
     return Published(whole, plain, Prover(whole, bodies, kept), row.seq, tables)
 
 

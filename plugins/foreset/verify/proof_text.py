@@ -59,7 +59,7 @@ def _remark(proof: Proof, tables: Mapping[str, str]) -> str:
     if proof.kind == "source":
         return f"   source {tables.get(proof.relation, proof.relation)}"
     if proof.kind == "answer":
-        return "   answered"
+        return f"   answered by {tables.get(proof.relation, proof.relation)}"
     return f"   {_NOTES[proof.note]}" if proof.note else ""
 
 
