@@ -224,3 +224,26 @@ def test_answers_of_domains_are_leaves(tmp_path: Path, monkeypatch: pytest.Monke
     assert "answered by book:city" in shown.out
     (miss,) = wh.why_not("faces.lives", ("a", "Oslo"))
     assert miss.close
+
+
+def test_constraints_are_asked_under_the_name_of_their_view(tmp_path: Path) -> None:
+    world = World(str(tmp_path / "wh"), tmp_path / "specs", "nowhere", "ab bc cd")
+    views = """\
+  low:
+    columns: {a: string}
+    rules:
+      - low(X) :- X <= "b"
+  v:
+    columns: {a: string, b: string}
+    rules:
+      - v(X, Y) :- edge(X, Y), low(X)
+"""
+    world.spec(f"{GROUP}{views}")
+    world.open().refresh("reach")
+    where = ("--specs", str(world.specs), "--warehouse", world.root)
+    text = cli("why", "reach.v", "a, b", *where).out
+    assert "v(X, Y) :- edge(X, Y), low(X)" in text
+    assert "answered by low\n" in text
+    assert 'lacks only low("c")' in cli("why-not", "reach.v", "c, d", *where).out
+    refused = cli("why", "reach.low", "a", *where)
+    assert (refused.code, "kept by constraints" in refused.err) == (2, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from foreset.ir.program import is_hidden
@@ -10,6 +11,7 @@ from foreset.ir.text import print_value
 from foreset.verify.misses import Miss
 from foreset.verify.proofs import Proof, Way
 
+_ASKED = re.compile(r"~~\d+\(")
 _NOTES = {
     "above": "as above",
     "deeper": "...: --depth shows more",
@@ -35,7 +37,7 @@ def _way_lines(way: Way, tables: Mapping[str, str], indent: str, word: str) -> I
         yield from proof_lines(part, tables, f"{indent}  ")
     if way.more_parts:
         yield f"{indent}  and {way.more_parts:,} more rows"
-    yield from (f"{indent}  {condition}" for condition in way.conditions)
+    yield from (f"{indent}  {_plainly(condition)}" for condition in way.conditions)
 
 
 def miss_lines(name: str, row: Row, misses: Iterable[Miss]) -> Iterator[str]:
@@ -45,8 +47,8 @@ def miss_lines(name: str, row: Row, misses: Iterable[Miss]) -> Iterator[str]:
         yield f"  {_rule(miss.rule, miss.line, miss.text)}"
         for number, one in enumerate(miss.missing):
             word = "fails at" if not miss.close else "or lacks" if number else "lacks only"
-            yield f"    {word} {one.literal}: {one.why}"
-            yield from (f"      and then {open_too} must hold" for open_too in one.unknown)
+            yield f"    {word} {_plainly(one.literal)}: {one.why}"
+            yield from (f"      and then {_plainly(open_too)} must hold" for open_too in one.unknown)
 
 
 def named(relation: str, row: Row) -> str:
@@ -59,9 +61,14 @@ def _remark(proof: Proof, tables: Mapping[str, str]) -> str:
     if proof.kind == "source":
         return f"   source {tables.get(proof.relation, proof.relation)}"
     if proof.kind == "answer":
-        return f"   answered by {tables.get(proof.relation, proof.relation)}"
+        return f"   answered by {tables.get(proof.relation, proof.relation).partition('~')[0]}"
     return f"   {_NOTES[proof.note]}" if proof.note else ""
 
 
 def _rule(name: str, line: int, text: str) -> str:
-    return f"{name}{f', line {line}' if line else ''}: {text}"
+    return f"{name}{f', line {line}' if line else ''}: {_plainly(text)}"
+
+
+def _plainly(text: str) -> str:
+    """Views of constraints are asked under names of their own: shown are those that were written."""
+    return _ASKED.sub("(", text)
