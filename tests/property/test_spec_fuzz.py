@@ -38,6 +38,7 @@ _WORDS = (
 def samples() -> tuple[bytes, ...]:
     specs = [path.read_bytes() for path in sorted((ROOT / "view_specs").glob("*.yaml"))]
     blocks = [block for path in case_files("spec") for block in parse_blocks(path.read_text(encoding="utf-8"))]
+    specs += re.findall(rb"```yaml\n(.*?)```", (ROOT / "docs" / "spec.md").read_bytes(), re.DOTALL)
     return (*specs, *(block.input.encode() for block in blocks if block.directive == "load"))
 
 
