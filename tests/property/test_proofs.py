@@ -22,7 +22,7 @@ from foreset.verify.bodies import Bodies
 from foreset.verify.misses import why_not
 from foreset.verify.proofs import Proof, Prover
 
-SEED, PROGRAMS, ROWS = 91_000, 40, 12
+SEED, PROGRAMS, ROWS = 91_040, 60, 12
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from foreset.ir.renaming import substituted
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
 from foreset.ir.terms import Const, Row, Term, Value, Var, variables
 from foreset.ir.text import print_literal, print_rule
+from foreset.reference.terms import equal
 from foreset.verify.bindings import Binding, head_row, key_at, matched, tested
 from foreset.verify.groups import Facts
 from foreset.verify.passing import Asked, Schemas, known_positions
@@ -51,16 +52,17 @@ class Bodies:
         """The literal with values in place of the variables that have one."""
         return print_literal(readable(Rule(rule.head, (filled(literal, binding, rule),)), self.columns).body[0])
 
-    def start(self, rule: Rule, row: Row, columns: int | None = None) -> Binding | None:
-        """What the head says when it is to give `row` (in the first `columns`); None where it cannot."""
+    def start(self, rule: Rule, row: Row) -> Binding | None:
+        """What the head says when it is to give `row`; None where it cannot."""
         binding: Binding = {}
         kinds = self.schemas[rule.head.relation]
-        for arg, value, kind in list(zip(rule.head.args, row, kinds, strict=True))[:columns]:
+        for arg, value, kind in zip(rule.head.args, row, kinds, strict=True):
             if isinstance(arg, Const) and arg.value != value:
                 return None
-            plain = isinstance(arg, Var) and value is not None and rule.types[arg.name] == kind
-            if isinstance(arg, Var) and plain and binding.setdefault(arg.name, value) != value:
-                return None
+            if isinstance(arg, Var) and value is not None and rule.types[arg.name] == kind:
+                first = binding.setdefault(arg.name, value)
+                if not equal(first, value):
+                    return None
         return binding
 
     def run(self, rule: Rule, body: Sequence[Literal], start: Binding) -> Outcome:
@@ -83,6 +85,15 @@ class Bodies:
         kinds = self.schemas[rule.head.relation]
         return tuple(b for b in bindings if not names <= b.keys() or head_row(rule, b, kinds) == row)
 
+    def rows(self, atom: Atom, binding: Binding, rule: Rule) -> list[Row]:
+        """The rows that an atom means under a binding: one, but where a variable is wider than a column."""
+        kinds = self.schemas[atom.relation]
+        pairs = [(arg, kind) for arg, kind in zip(atom.args, kinds, strict=True) if isinstance(arg, Var)]
+        if all(rule.types[arg.name] == kind for arg, kind in pairs):
+            return [tuple(arg.value if isinstance(arg, Const) else binding[_name(arg)] for arg in atom.args)]
+        ((_, found),) = self._met(atom, [binding])
+        return [row for row in found if matched(atom, row, binding, rule, self.schemas) is not None]
+
     def _step(self, literal: Literal, bindings: list[Binding], rule: Rule) -> list[Binding]:
         match literal:
             case Atom():
@@ -100,7 +111,9 @@ class Bodies:
                 ]
             case Let(var=var):
                 found = ((binding, tested(literal, binding, rule)) for binding in bindings)
-                return [b for given, b in found if b is not None and given.get(var.name, b[var.name]) == b[var.name]]
+                return [
+                    b for given, b in found if b is not None and _same(given.get(var.name, b[var.name]), b[var.name])
+                ]
             case _:
                 return [kept for binding in bindings if (kept := tested(literal, binding, rule)) is not None]
 
@@ -113,6 +126,15 @@ class Bodies:
         return [
             (binding, rows.get(key, ()) if key is not None else ()) for binding, key in zip(given, keys, strict=True)
         ]
+
+
+def _name(arg: Term) -> str:
+    assert isinstance(arg, Var), f"{arg} is not in normal form"
+    return arg.name
+
+
+def _same(a: Value, b: Value) -> bool:
+    return a is b or (a is not None and b is not None and equal(a, b))
 
 
 def filled(literal: Literal, binding: Mapping[str, Value], rule: Rule) -> Literal:

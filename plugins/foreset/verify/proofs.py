@@ -1,8 +1,8 @@
 """Why a row is in a view: its derivations, down to rows of sources, as they were published.
 
-One derivation says which rows it stands on; those that are rows of views have derivations of their own. Of every row
-below the one that is asked for, a shortest proof is shown: rows are explored level by level, and a row counts as
-proven when all that some derivation stands on is. So no proof goes in a circle, whatever the data.
+One derivation says which rows it stands on; those that are rows of views have derivations of their own. Of each row
+below the one that is asked for, one proof is shown. It is looked for straight down first, then level by level, and a
+row counts as proven when all that some derivation stands on is. So no proof goes in a circle, whatever the data.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from math import inf
 from foreset.ir.program import Program, View
 from foreset.ir.rules import Atom, Rule
 from foreset.ir.supports import Support, reads_relations
-from foreset.ir.terms import Const, Row, Value, Var
+from foreset.ir.terms import Row, Value, Var
 from foreset.verify.bodies import Bodies
 
 Node = tuple[str, Row]
+DEPTH = 200  # of a proof that is looked for straight down
 EXPLORED = 1_000  # rows of views that are looked at for one question
 
 
@@ -67,6 +68,7 @@ class Prover:
     supports: Mapping[str, tuple[Support, ...]] = field(default_factory=dict)  # by view, where they were published
     found: dict[Node, list[Derivation]] = field(default_factory=dict)
     heights: dict[Node, float] = field(default_factory=dict)
+    tried: set[Node] = field(default_factory=set)
 
     def why(self, node: Node, *, limit: int = 10, depth: int = 10, every: bool = False) -> Proof:
         """The proof of a row: up to `limit` derivations of it, and one of each row below (`every`: `limit` too)."""
@@ -113,7 +115,7 @@ class Prover:
                 found.setdefault((rule.name, one.stands_on), one)
         return list(found.values())
 
-    def _followed(self, support: Support, rule: Rule, start: Mapping[str, Value]) -> tuple[dict[str, Value], ...]:
+    def _followed(self, support: Support, rule: Rule, start: dict[str, Value]) -> tuple[dict[str, Value], ...]:
         """The supports that say so: no rule is evaluated, only what they leave out is worked out."""
         read = Rule(support.rule.head, (support.rule.head,), rule.name, rule.types)
         rows = self.bodies.run(read, read.body, dict(start)).bindings
@@ -134,33 +136,59 @@ class Prover:
         members = tuple(dict.fromkeys(node for step in steps for node in step.stands_on))
         return [Derivation(rule, start, members, ())] if members else []
 
-    def _step(self, rule: Rule, binding: Mapping[str, Value]) -> Derivation:
+    def _step(self, rule: Rule, binding: dict[str, Value]) -> Derivation:
         atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
         others = [literal for literal in rule.body if not isinstance(literal, Atom)]
-        nodes = dict.fromkeys((atom.relation, _row(atom, binding)) for atom in atoms)
+        nodes = dict.fromkeys(
+            (atom.relation, row) for atom in atoms for row in self.bodies.rows(atom, binding, rule)[:1]
+        )
         return Derivation(rule, binding, tuple(nodes), tuple(self.bodies.told(one, binding, rule) for one in others))
 
     # ------------------------------------------------------------ proofs
     def _explore(self, root: Node) -> bool:
-        """Look at rows level by level until every derivation of the root is proven or circular; False: gave up."""
-        self.heights = {}
-        seen, level = {root}, [root]
-        while level:
+        """Prove the derivations of the root: straight down first, then level by level. False: gave up."""
+        self.heights, self.tried = {}, set()
+        for derivation in self.derivations(root):
+            for node in derivation.stands_on:
+                self._dive(node, frozenset((root,)))
+        seen, level = {root, *self.tried}, [root]
+        while not all(self.height(one) < inf for one in self.derivations(root)):
             below: dict[Node, None] = {}
             for node in level:
-                if len(seen) > EXPLORED:
+                if len(self.found) > EXPLORED:
                     return False
                 for child in (child for derivation in self.derivations(node) for child in derivation.stands_on):
-                    if self.kind(child[0]) in ("source", "answer"):
+                    if self._given(child):
                         self.heights[child] = 0
-                    elif child not in seen:
+                    elif child not in seen or (child in self.tried and child not in self.heights):
                         below[child] = None
-            self._measure(seen - {root})
-            if all(self.height(one) < inf for one in self.derivations(root)):
-                return True
             seen |= below.keys()
+            self.tried -= below.keys()
+            self._measure({node for node in seen if node in self.found} - {root})
+            if not below:
+                return True
             level = list(below)
         return True
+
+    def _given(self, node: Node) -> bool:
+        return self.kind(node[0]) in ("source", "answer")
+
+    def _dive(self, node: Node, path: frozenset[Node]) -> bool:
+        """Prove a row by the first derivation that can be; each row is tried once, so this may miss a proof."""
+        if self._given(node):
+            self.heights[node] = 0
+            return True
+        if node in self.heights:
+            return True
+        if node in path or node in self.tried or len(path) > DEPTH or len(self.found) > EXPLORED:
+            return False
+        self.tried.add(node)
+        below = path | {node}
+        for one in self.derivations(node):
+            if all(self._dive(child, below) for child in one.stands_on):
+                self.heights[node] = 1 + self.height(one)
+                return True
+        return False
 
     def _measure(self, nodes: Set[Node]) -> None:
         """A row is one higher than its lowest derivation, and that as high as the highest row that it stands on.
@@ -215,7 +243,3 @@ class _Tree:
             span.file if span else "", span.line if span else 0, dict(one.binding),
             one.conditions, tuple(self.proof(node, depth - 1) for node in parts), len(one.stands_on) - len(parts),
         )  # fmt: skip
-
-
-def _row(atom: Atom, binding: Mapping[str, Value]) -> Row:
-    return tuple(arg.value if isinstance(arg, Const) else binding[arg.name] for arg in atom.args)  # type: ignore[union-attr]
