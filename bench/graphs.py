@@ -19,6 +19,10 @@ views:
       - closure(X, Y) :- edge(X, Y)
       - closure(X, Y) :- edge(X, Z), closure(Z, Y)
 """
+QUERY = """
+with recursive reach as (select src, dst from edge union select e.src, r.dst from edge e join reach r on r.src = e.dst)
+select src, dst from reach
+"""
 Edge = tuple[int, int]
 
 
@@ -32,6 +36,8 @@ class Graph:
     edges: set[Edge] = field(default_factory=set)
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
     view = "closure"
+    tables = ("edge",)
+    query = QUERY
 
     def spec(self, group: str) -> str:
         """The view's spec under a group's name."""

@@ -5,6 +5,7 @@ with `--mode recompute`; each from open to publish, with 200 rows verified. Both
 is computed without Foreset.
 
     python -m bench.refresh [--case dag|digraph|join] [--scale full|medium|small] [--only "delete 1"] [--engine spark]
+                            [--built-by spark] [--peer]
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench import machine, report
 from bench.graphs import digraph, layered
+from bench.peers import duckdb_recompute
 from bench.shop import Shop
 from bench.worlds import Change, World, fingerprint
 
@@ -67,11 +69,17 @@ class Line:
     kept: Run
     built: Run | None
     rows: int = 0
+    peer: float | None = None  # seconds of DuckDB's recompute and deltalake's write
 
     @property
     def ratio(self) -> float | None:
         """How many times longer the recompute takes."""
         return self.built.seconds / self.kept.seconds if self.built else None
+
+    @property
+    def peer_ratio(self) -> float | None:
+        """How many times longer DuckDB takes for all of it."""
+        return self.peer / self.kept.seconds if self.peer else None
 
 
 @dataclass(slots=True)
@@ -110,9 +118,10 @@ def worlds(scale: str) -> dict[str, World]:
     return {"dag": layered(30, 120, 3), "digraph": digraph(2_000, 3_000), "join": Shop(5_000_000)}
 
 
-def measured(warehouse: Warehouse, root: str, group: str, mode: str) -> Run:
+def measured(warehouse: Warehouse, root: str, group: str, mode: str, engine: str) -> Run:
     """One refresh from open to publish."""
     watch = Watch()
+    os.environ[VARIABLE] = engine
     with machine.PeakMemory(root) as memory:
         result: RefreshResult = warehouse.refresh(group, mode=mode, verify=200, listen=watch)
     (view,) = result.views.values()
@@ -140,13 +149,14 @@ class Bench:
     world: World
     root: str
     handle: SessionHandle
-    baseline: str  # each | first | none
+    given: argparse.Namespace
 
-    def lines(self, only: Sequence[str]) -> Iterator[Line]:
+    def lines(self) -> Iterator[Line]:
         """Load, then every change; nothing new to take in comes last."""
+        only, baseline = self.given.only, self.given.baseline
         specs = Path(self.root, "specs")
         specs.mkdir()
-        groups = [KEPT] if self.baseline == "none" else [BUILT, KEPT]
+        groups = [KEPT] if baseline == "none" else [BUILT, KEPT]
         for group in groups:
             (specs / f"{group}.yaml").write_text(self.world.spec(group))
         self.world.create(self.root)
@@ -159,16 +169,18 @@ class Bench:
                 continue
             change = self.world.apply(self.root, size, kind)
             # The other group is brought along even where it is not the measure, or its differential would grow.
-            against = BUILT if self.baseline == "each" or (self.baseline == "first" and not compared) else None
+            against = BUILT if baseline == "each" or (baseline == "first" and not compared) else None
             yield self._line(warehouse, label, change, KEPT, against)
             compared = True
         yield self._line(warehouse, "no-op", Change(0, 0), KEPT, None)
 
     def _line(self, warehouse: Warehouse, label: str, change: Change, group: str, against: str | None) -> Line:
-        kept = measured(warehouse, self.root, group, "auto")
-        built = measured(warehouse, self.root, against, "recompute") if against else None
+        kept = measured(warehouse, self.root, group, "auto", self.given.engine)
+        by = self.given.built_by or self.given.engine
+        built = measured(warehouse, self.root, against, "recompute", by) if against else None
         rows = self._checked(warehouse, [group, *([against] if against else [])])
-        return Line(self.world.name, label, change.inserted, change.deleted, kept, built, rows)
+        peer = duckdb_recompute(self.world, self.root) if self.given.peer and group == KEPT else None
+        return Line(self.world.name, label, change.inserted, change.deleted, kept, built, rows, peer)
 
     def _checked(self, warehouse: Warehouse, groups: Sequence[str]) -> int:
         """Hold what was published to a result of another hand; a benchmark of wrong results is worth nothing."""
@@ -180,15 +192,15 @@ class Bench:
         return expected[0]
 
 
-def run(cases: Sequence[str], scale: str, only: Sequence[str], baseline: str, spark: str | SparkSession) -> list[Line]:
+def run(given: argparse.Namespace, spark: str | SparkSession) -> list[Line]:
     """Run the cases, each in a warehouse and a session of its own."""
     lines = []
-    for name, world in worlds(scale).items():
-        if name not in cases:
+    for name, world in worlds(given.scale).items():
+        if name not in (given.case or CASES):
             continue
         with tempfile.TemporaryDirectory() as root, open_session(spark, root) as handle:
             try:
-                for line in Bench(world, root, handle, baseline).lines(only):
+                for line in Bench(world, root, handle, given).lines():
                     print(report.plain(line), flush=True)
                     lines.append(line)
             finally:
@@ -196,21 +208,34 @@ def run(cases: Sequence[str], scale: str, only: Sequence[str], baseline: str, sp
     return lines
 
 
-def main(arguments: Sequence[str] | None = None) -> list[Line]:
-    """Run, print, keep."""
+def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """What the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--case", action="append", choices=CASES, help="default: all")
     parser.add_argument("--scale", choices=("full", "medium", "small"), default="full")
     parser.add_argument("--only", action="append", default=[], help="label of a change, such as `delete 10`")
     parser.add_argument("--baseline", choices=("each", "first", "none"), default="each", help="recompute which changes")
     parser.add_argument("--engine", choices=("auto", "spark", "inproc"), default="auto", help="what runs the steps")
+    parser.add_argument(
+        "--built-by", choices=("auto", "spark", "inproc"), help="what runs the recompute (default: the same)"
+    )
+    parser.add_argument("--peer", action="store_true", help="time DuckDB's recompute and deltalake's write as well")
     parser.add_argument("--spark", default="embedded", help="as FORESET_SPARK")
     parser.add_argument("--out", type=Path, default=None, help="folder for the report (default: bench/results)")
     parser.add_argument("--name", default="refresh", help="name of the report's files")
-    given = parser.parse_args(arguments)
-    os.environ[VARIABLE] = given.engine
-    facts = {**machine.facts(), "scale": given.scale, "engine": given.engine}
-    lines = run(given.case or CASES, given.scale, given.only, given.baseline, given.spark)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> list[Line]:
+    """Run, print, keep."""
+    given = options(arguments)
+    facts = {
+        **machine.facts(),
+        "scale": given.scale,
+        "engine": given.engine,
+        "recompute": given.built_by or given.engine,
+    }
+    lines = run(given, given.spark)
     out = given.out or (None if given.scale == "small" else RESULTS)
     text = report.markdown(lines, facts)
     print(text)

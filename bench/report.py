@@ -18,7 +18,8 @@ def plain(line: Line) -> str:
     """One line for people who wait."""
     ratio = f"{line.ratio:5.1f}x" if line.ratio else "      "
     built = f"recompute {line.built.seconds:7.2f} s" if line.built else " " * 19
-    return f"{line.case:8} {line.change:11} {line.kept.seconds:7.2f} s  {built} {ratio}  {told(line.kept)}"
+    peer = f"  DuckDB {line.peer:6.2f} s {line.peer_ratio:5.1f}x" if line.peer else ""
+    return f"{line.case:8} {line.change:11} {line.kept.seconds:7.2f} s  {built} {ratio}{peer}  {told(line.kept)}"
 
 
 def told(run: Run) -> str:
@@ -40,7 +41,8 @@ def markdown(lines: Sequence[Line], facts: dict[str, Any]) -> str:
 
 
 def _table(lines: Iterable[Line]) -> Iterable[str]:
-    head = ("change", "rows of the view", "refresh s", "recompute s", "ratio", "strategy", "engine", "rounds", "+", "-",
+    head = ("change", "rows of the view", "refresh s", "recompute s", "ratio", "DuckDB s", "ratio", "strategy",
+            "engine", "rounds", "+", "-",
             "over-deleted", "rederived", "rows read", "peak MB", "its", *(f"{p} s" for p in PHASES))  # fmt: skip
     yield _row(head)
     yield _row(["---"] * len(head))
@@ -53,6 +55,8 @@ def _table(lines: Iterable[Line]) -> Iterable[str]:
                 f"{kept.seconds:.2f}",
                 f"{built.seconds:.2f}" if built else "",
                 f"{line.ratio:.1f}" if line.ratio else "",
+                f"{line.peer:.2f}" if line.peer else "",
+                f"{line.peer_ratio:.1f}" if line.peer_ratio else "",
                 kept.strategy,
                 kept.engine,
                 kept.rounds,

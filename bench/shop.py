@@ -44,6 +44,8 @@ class Shop:
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
     next_id: int = 0
     view = "sale"
+    tables = TABLES
+    query = QUERY
 
     def spec(self, group: str) -> str:
         """The view's spec under a group's name."""

@@ -25,6 +25,11 @@ class World(Protocol):
 
     name: str
     view: str
+    query: str  # the view, in SQL
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that it reads."""
 
     def spec(self, group: str) -> str:
         """The view's spec under a group's name."""

@@ -14,16 +14,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
+SMALL = ["--case", "dag", "--scale", "small", "--only", "delete 1"]
 
 
 @pytest.mark.skipif(not os.environ.get("FORESET_LONG"), reason="with FORESET_LONG=1")
 def test_the_small_form_runs_and_is_kept(spark: SparkSession, tmp_path: Path) -> None:
-    lines = refresh.run(["dag"], "small", ["delete 1"], "each", spark)
+    lines = refresh.run(refresh.options([*SMALL, "--peer"]), spark)
     assert [line.change for line in lines] == ["first load", "first load", "delete 1", "no-op"]
     deleted, idle = lines[2], lines[3]
     assert deleted.gone == 1
     assert deleted.built is not None
     assert (deleted.built.strategy, deleted.built.deleted) == ("recompute", deleted.kept.deleted)
+    assert deleted.peer is not None
     assert deleted.ratio == deleted.built.seconds / deleted.kept.seconds
     assert set(deleted.kept.phases) >= {"open", "capture", "stratum", "verify", "commit"}
     assert (idle.kept.status, idle.rows) == ("unchanged", deleted.rows)
@@ -35,4 +37,4 @@ def test_the_small_form_runs_and_is_kept(spark: SparkSession, tmp_path: Path) ->
 def test_a_wrong_result_is_not_timed(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refresh, "fingerprint", lambda _: (0, "0"))
     with pytest.raises(SystemExit, match="expected"):
-        refresh.run(["dag"], "small", ["delete 1"], "none", spark)
+        refresh.run(refresh.options([*SMALL, "--baseline", "none"]), spark)

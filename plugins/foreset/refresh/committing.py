@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.dataset as arrow_dataset
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]
 ENGINE = ("engine", "engine_reason")
-IN_PROCESS_ROWS = 1_000_000  # up to here rows are written without a Spark job
+# Up to here rows are written without a Spark job: delta-rs takes a third of the time, but all of them into memory.
+IN_PROCESS_ROWS, IN_PROCESS_BYTES = 10_000_000, 64 << 20  # as staged: compressed
 
 
 def write_views(context: Context) -> dict[str, ViewPin]:
@@ -227,7 +229,10 @@ def _pin(context: Context, written: Written, told: Facts, rows: int, plus: Facts
 
 
 def _few(context: Context, *sides: Facts) -> bool:
-    return sum(side["rows"] for side in sides) <= IN_PROCESS_ROWS and is_local(context.layout.root)
+    if not is_local(context.layout.root) or sum(side["rows"] for side in sides) > IN_PROCESS_ROWS:
+        return False
+    folders = [Path(side["path"]) for side in sides if side["path"]]
+    return sum(file.stat().st_size for folder in folders for file in folder.rglob("*.parquet")) <= IN_PROCESS_BYTES
 
 
 def _arrow(side: Facts, columns: Mapping[str, str]) -> pa.Table:
