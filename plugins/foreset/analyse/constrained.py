@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterator
 from foreset.analyse.faults import constrained as faults
 from foreset.constraints.sorts import sort_of
 from foreset.diagnostics import Diagnostic, Span
+from foreset.ir.functions import ALL
 from foreset.ir.program import Program, View
-from foreset.ir.rules import Atom, Comparison, Rule, literal_variables, set_variables
-from foreset.ir.terms import Term, Var, variables
+from foreset.ir.rules import Atom, Comparison, Literal, Rule, Test, literal_variables, set_variables
+from foreset.ir.terms import Call, Term, Var, variables
 
 ON_READ = "on_read"
 _NOWHERE = Span("", 1, 1)
@@ -36,10 +37,15 @@ def constrained(program: Program) -> frozenset[str]:
 def open_columns(rule: Rule, among: Collection[str]) -> list[Var]:
     """The variables of the head that relations, other than `among`, give no value, but something else speaks of."""
     known = bound_variables(rule, among)
-    speaking = (one for one in rule.body if isinstance(one, Comparison | Atom))
+    speaking = (one for one in rule.body if isinstance(one, Comparison | Atom) or _is_region(one))
     spoken = {v.name for literal in speaking for v in literal_variables(literal)}
     heads = [v for arg in rule.head.args for v in variables(arg)]
     return [v for v in heads if v.name not in known and v.name in spoken and v.name != "_"]
+
+
+def _is_region(literal: Literal) -> bool:
+    """`not (...)` of comparisons."""
+    return isinstance(literal, Test) and isinstance(literal.call, Call) and literal.call.function == ALL
 
 
 def bound_variables(rule: Rule, among: Collection[str]) -> set[str]:

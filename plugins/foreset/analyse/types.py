@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from foreset.analyse.constants import adapted_to_all, settled
 from foreset.analyse.faults import types as faults
 from foreset.diagnostics import Diagnostic, Span
-from foreset.ir.functions import type_of
+from foreset.ir.functions import COMPARING, type_of
 from foreset.ir.program import Column
 from foreset.ir.rules import Atom, Comparison, Let, Negation, Rule, Test, atoms
 from foreset.ir.terms import Call, Const, Term, Var
@@ -156,6 +156,9 @@ def _of_calls(this: _Check, term: Term) -> Iterator[Diagnostic]:
         return
     if this.kind(term) is None:
         args = tuple((this.text(arg), kind) for arg, kind in zip(term.args, kinds, strict=True))
+        if term.function in COMPARING.values():  # inside of `not (...)`
+            yield faults.uncomparable(_span(this.rule, term), term.function.removesuffix("?"), *args[:2])
+            return
         yield faults.untyped_call(_span(this.rule, term), term.function, this.text(term), args)
 
 

@@ -10,7 +10,7 @@ from foreset.constraints.form import Constraint, Literal, Member, Not, Operand, 
 from foreset.constraints.sorts import Variable, sort_of
 from foreset.ir.domains import DomainFunction
 from foreset.ir.rules import Atom, Comparison, Let, Negation, Rule, Test, literal_variables
-from foreset.ir.terms import Const, Term, Var
+from foreset.ir.terms import Call, Const, Term, Var
 from foreset.ir.text import print_literal
 
 Functions = Mapping[str, tuple[str, DomainFunction]]  # by the relation that stands for a call: domain, function
@@ -47,11 +47,20 @@ def _literals(one: object, rule: Rule, scope: Mapping[str, Variable], functions:
         case Negation():
             hint = "give the negation a view of its own, over relations that are ground, and read that"
             raise BadConstraint(f"`not {one.atom.relation}(...)` cannot stand beside constraints", hint, one.span)
+        case Test(call=Call(function="&", args=inner), negated=True):
+            parts = (comparison(written(call), scope) for call in inner if isinstance(call, Call))
+            yield Not(constraint(parts))
         case Test():
             hint = "give it a view of its own, over relations that are ground, and read that"
             raise BadConstraint(f"`{print_literal(one)}` cannot stand in a constraint", hint, one.span)
         case _:
             return
+
+
+def written(call: Call) -> Comparison:
+    """A comparison inside of `not (...)` as one that stands alone."""
+    left, right = call.args
+    return Comparison(call.function.removesuffix("?"), left, right, call.span)
 
 
 def _call(atom: Atom, scope: Mapping[str, Variable], functions: Functions) -> Member:

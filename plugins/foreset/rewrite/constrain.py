@@ -16,8 +16,8 @@ from foreset.diagnostics import Diagnostic, Report, Span
 from foreset.ir.domains import Domain
 from foreset.ir.functions import type_of
 from foreset.ir.program import View
-from foreset.ir.rules import Comparison, Let, Rule, atoms, literal_variables
-from foreset.ir.terms import Var
+from foreset.ir.rules import Comparison, Let, Rule, Test, atoms, literal_variables
+from foreset.ir.terms import Call, Var
 from foreset.ir.text import print_rule
 from foreset.ir.types import Type
 from foreset.rewrite.ask_domains import Asking, answers_name
@@ -90,6 +90,8 @@ def _sides(literal: object) -> tuple:  # type: ignore[type-arg]
             return left, right
         case Let(var=var, term=term):
             return var, term
+        case Test(call=Call(args=args)):
+            return args
         case _:
             return ()
 

@@ -5,10 +5,24 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from foreset.diagnostics import Span
-from foreset.ir.rules import DomainCall
-from foreset.ir.terms import Term
+from foreset.ir.functions import ALL, COMPARING
+from foreset.ir.rules import DomainCall, Test
+from foreset.ir.terms import Call, Term
 from foreset.spec import rule_faults as faults
-from foreset.spec.work import WORK, Argument, begun, fault, more
+from foreset.spec.lalr import Token
+from foreset.spec.work import RIGHT_OPERATORS, WORK, Argument, begun, fault, more, place, through
+
+
+def _compared(left: Term, operator: Token, right: Term) -> Call:
+    """A comparison as a value, inside of `not (...)`."""
+    op = operator.text
+    if op in RIGHT_OPERATORS:
+        fault(faults.wrong_operator(op, RIGHT_OPERATORS[op], place(operator)))
+    return Call(COMPARING[RIGHT_OPERATORS.get(op, op)], (left, right), _through(left, right))
+
+
+def _through(left: Term, right: Term) -> Span | None:
+    return through(left.span, right.span) if left.span and right.span else None
 
 
 class Asked(NamedTuple):
@@ -28,7 +42,20 @@ class Pattern(NamedTuple):
 
 
 class CallParts:
-    """One method for each alternative of rules.lark about domains."""
+    """One method for each alternative of rules.lark about domains and about `not (...)` of comparisons."""
+
+    def one_comparison(self, parts: list[Any]) -> list[Call]:
+        return [_compared(*parts)]
+
+    def more_comparisons(self, parts: list[Any]) -> list[Call]:
+        before: list[Call] = parts[0]
+        before.append(_compared(*parts[1:]))
+        return before
+
+    def not_region(self, parts: list[Any]) -> Test:
+        sign, region, close = parts
+        span = WORK.get().span(sign.start, close.end)
+        return Test(Call(ALL, tuple(region), span), negated=True, span=span)
 
     def asked(self, parts: list[Any]) -> Asked:
         domain, function, *args, close = parts

@@ -24,11 +24,23 @@ from foreset.spec.lalr import Automaton, StopError, Token, compile_grammar
 from foreset.spec.set_parts import SetParts, set_name
 from foreset.spec.source import Passage
 from foreset.spec.syntax import syntax_fault
-from foreset.spec.work import WORK, Argument, Called, at, begun, constant, fault, more, place, through, work_on
+from foreset.spec.work import (
+    RIGHT_OPERATORS,
+    WORK,
+    Argument,
+    Called,
+    at,
+    begun,
+    constant,
+    fault,
+    more,
+    place,
+    through,
+    work_on,
+)
 
 MAX_RULE = 10_000
 MAX_NESTING = 40
-_RIGHT_OPERATORS = {"==": "=", "<>": "!=", "=<": "<=", "=>": ">=", ":=": "=", "=~": "="}
 _CONSTANTS_ELSEWHERE = frozenset(("NULL", "Null", "NONE", "None", "NIL", "Nil", "TRUE", "True", "FALSE", "False"))
 
 
@@ -165,8 +177,8 @@ class _Build(SetParts, CallParts):
     def comparison(self, parts: list[Any]) -> Comparison | SetOf:
         left, operator, right = parts
         op = operator.text
-        if op in _RIGHT_OPERATORS:
-            fault(faults.wrong_operator(op, _RIGHT_OPERATORS[op], place(operator)))
+        if op in RIGHT_OPERATORS:
+            fault(faults.wrong_operator(op, RIGHT_OPERATORS[op], place(operator)))
         gathered = WORK.get().gathered
         if op == "=" and isinstance(left, Var) and isinstance(right, Var) and right.name in gathered:
             found = gathered.pop(right.name)

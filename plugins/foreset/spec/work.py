@@ -13,6 +13,7 @@ from foreset.ir.types import BOOLEAN
 from foreset.spec.lalr import Token
 from foreset.spec.source import Passage
 
+RIGHT_OPERATORS = {"==": "=", "<>": "!=", "=<": "<=", "=>": ">=", ":=": "=", "=~": "="}
 NOTHING = Const(0, BOOLEAN)  # stands in for a term that has a fault
 
 

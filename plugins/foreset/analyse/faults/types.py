@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from foreset.diagnostics import Diagnostic, Span
-from foreset.ir.functions import FUNCTIONS, OPERATORS, Argument, result_of
+from foreset.ir.functions import OPERATORS, SIGNATURES, Argument, result_of
 from foreset.ir.types import Type
 
 Shown = tuple[str, Type]  # what the user wrote, or a column's name, with its type
@@ -71,7 +71,7 @@ def untyped_call(span: Span, function: str, text: str, args: tuple[Shown, ...]) 
     if function == "neg":
         return Diagnostic("FS303", f"`{text}` is not defined: {_a(kinds[0])} has no sign", span)
     message = f"`{function}` does not take ({taken})"
-    return Diagnostic("FS303", message, span, FUNCTIONS[function].doc)
+    return Diagnostic("FS303", message, span, SIGNATURES[function].doc)
 
 
 def _operator_hint(function: str, kinds: tuple[Type, ...]) -> str:
