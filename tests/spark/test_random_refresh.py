@@ -1,7 +1,8 @@
 """Random programs and nights through real Delta tables, against full evaluation and clingo.
 
-A few in `make test`; `make fuzz-spark N=500` runs as many as asked. The tables are bags: rows come in several copies,
-and copies come and go without changing a view.
+30 in `make test`, of which the first run their steps in Spark and the others in process, over the same tables; `make
+fuzz-spark N=500` runs as many as asked, all in Spark. The tables are bags: rows come in several copies, and copies come
+and go without changing a view.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
+from tests.property.checks import truth
 from tests.property.programs import random_case
 from tests.refresh_cases import Case, in_normal_form, spec_text
 from tests.roads import FEED
@@ -23,7 +25,6 @@ import foreset
 from foreset.ir.program import Source
 from foreset.ir.terms import Row
 from foreset.ir.values import canonical
-from foreset.reference.naive import evaluate
 from foreset.store.types import arrow_type
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 SEED = 77_000
-PROGRAMS = int(os.environ.get("FORESET_FUZZ_SPARK", "2"))
-NIGHTS = 3
+ASKED = os.environ.get("FORESET_FUZZ_SPARK")
+PROGRAMS, IN_SPARK = (int(ASKED), int(ASKED)) if ASKED else (30, 2)
+NIGHTS = 5 if ASKED else 3
 MODES = ("auto", "incremental", "recompute")
 
 
@@ -58,10 +60,14 @@ def canonical_rows(table: pa.Table, case: Case, view: str) -> frozenset[Row]:
 
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + PROGRAMS))
-def test_random_program(seed: int, warehouse: str, tmp_path: Path, spark: SparkSession) -> None:
+def test_random_program(
+    seed: int, warehouse: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if seed - SEED >= IN_SPARK:
+        monkeypatch.setenv("FORESET_ENGINE", "auto")
     case, rng = random_case(seed), Random(seed)
-    program, layering = in_normal_form(case.program)
-    kinds = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}
+    program = in_normal_form(case.program)[0]
+    states = truth(case).states  # by full evaluation, and by clingo where it can say the program
     (tmp_path / "specs").mkdir()
     (tmp_path / "specs" / "found.yaml").write_text(spec_text(case.program, "found"))
     wh = foreset.open(warehouse, str(tmp_path / "specs"), spark)
@@ -80,7 +86,7 @@ def test_random_program(seed: int, warehouse: str, tmp_path: Path, spark: SparkS
             in_parts(spark, wh.layout("found"), wh.spec("found"), f"in-parts-{number}")
         else:
             wh.refresh("found", MODES[number % 2], verify=60)
-        now = evaluate(layering.strata, sources, kinds, program.max_rounds)
+        now = states[number]
         for view in program.views:
             plus, minus = (canonical_rows(t, case, view.name) for t in wh.changes(f"found.{view.name}"))
             place = f"seed {seed}, night {number + 1}, view {view.name}"

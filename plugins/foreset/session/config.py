@@ -31,6 +31,9 @@ SESSION_CONF: Mapping[str, str] = {
     # A spec's text never reaches SQL; should it ever, it can open no file. DataFrame reads and writes are not
     # affected, statements on delta.`path` are: `path_sql` gives the session for those.
     "spark.sql.runSQLOnFiles": "false",
+    # Spark judges a table by its compressed files, in which ten million rows may take 9 MB: it sent them to every
+    # executor and ran out of memory. What is small we say ourselves, row by row counted.
+    "spark.sql.autoBroadcastJoinThreshold": "1MB",
     # Else pins older than a week become unreadable (Delta 4.1 and later); our own gc decides instead.
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
 }
