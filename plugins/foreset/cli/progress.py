@@ -32,6 +32,8 @@ def line(event: Event) -> str:
     match event:
         case {"event": "stratum", "stratum": number, "views": views, "strategy": strategy}:
             return f"stratum {number} ({', '.join(views)}): {strategy}"
+        case {"event": "warning", "message": message}:
+            return f"warning: {message}"
         case {"event": "engine", "stratum": number, "engine": "spark", "reason": reason}:
             return f"stratum {number}: on in Spark, {reason}"
         case {"event": "round", "stratum": number, "round": done, "rows": rows} if done % 10 == 0:

@@ -38,5 +38,6 @@ def provider_of(name: str, more: Mapping[str, Provider] | None = None) -> Provid
         loaded: Provider = offered[name].load()
         return loaded
     names = sorted([*known, *offered])
-    hint = did_you_mean(name, names, f"known are: {', '.join(names)}")
+    known_here = f"known are: {', '.join(names)}; packages offer others by entry points of `{GROUP}`"
+    hint = did_you_mean(name, names, known_here)
     raise DomainFailed(f"no provider is called `{name}`", hint)

@@ -13,6 +13,8 @@ def progress(event: Facts) -> str:
     match event:
         case {"event": "stratum", "stratum": number, "views": views, "strategy": strategy}:
             return f"stratum {number} ({', '.join(views)}): {strategy}"
+        case {"event": "warning", "message": message}:
+            return f"warning: {message}"
         case {"event": "engine", "stratum": number, "engine": engine, "reason": reason}:
             return f"stratum {number}: {'in Spark' if engine == 'spark' else engine}, {reason}"
         case {"event": "phase", "stratum": number, "phase": phase}:
