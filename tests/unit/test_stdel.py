@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.cli_runner import foreset as cli
 from tests.refresh_cases import always, in_normal_form, load_program
 from tests.roads import CLOSURE, DEAD_END, GROUP, PAPER, World, closed, words
 
@@ -190,6 +191,8 @@ def test_nights_over_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert done.views["closure"].strategy == "stdel", number
         assert done.verification["verdict"] == "passed"
         assert words(wh.read("reach.closure")) == closed(" ".join(now))
+    report = cli("report", "reach", "--specs", str(world.specs), "--warehouse", world.root)
+    assert "~support" not in report.out
     kept = [name for name in wh.manifest("reach")[-1]["views"] if name.startswith("closure~support")]
     assert len(kept) == 2
     assert (tmp_path / "wh" / "reach" / "_state").is_dir()

@@ -58,6 +58,11 @@ class Stratum:
         return tuple(view.name for view in self.views)
 
     @property
+    def shown(self) -> tuple[str, ...]:
+        """The names of its views without those that keep supports of the others."""
+        return tuple(view.name for view in self.views if not view.supports)
+
+    @property
     def supported(self) -> bool:
         """Whether derivations are kept, each as a row of a view of its own."""
         return any(view.supports for view in self.views)
@@ -71,7 +76,7 @@ class Stratum:
     @property
     def title(self) -> str:
         """How people see it: `stratum 2: affected`."""
-        return f"stratum {self.number}: {', '.join(view.name for view in self.views if not view.supports)}"
+        return f"stratum {self.number}: {', '.join(self.shown)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,10 +50,9 @@ def page(program: Program, layering: Layering) -> str:
 
 def title(stratum: Stratum) -> str:
     """A stratum in the graph: its views, and the strategy that they declare."""
-    kept = [view.name for view in stratum.views if not view.supports]
-    names = kept[:MOST_NAMES]
-    if len(kept) > MOST_NAMES:
-        names.append(f"+{len(kept) - MOST_NAMES}")
+    names = list(stratum.shown[:MOST_NAMES])
+    if len(stratum.shown) > MOST_NAMES:
+        names.append(f"+{len(stratum.shown) - MOST_NAMES}")
     return f"{stratum.number} · {', '.join(names)} · {stratum.views[0].strategy}"
 
 
@@ -85,7 +84,7 @@ def code(words: str) -> str:
 def _stratum(stratum: Stratum) -> Sequence[str]:
     return (
         str(stratum.number),
-        _codes(view.name for view in stratum.views if not view.supports),
+        _codes(stratum.shown),
         _codes(stratum.reads),
         code(stratum.views[0].strategy),
         kind(stratum),

@@ -60,7 +60,7 @@ def maintain(context: Context, number: int, part: str = Part.ALL) -> Facts:
         {
             "event": "stratum",
             "stratum": number,
-            "views": stratum.names,
+            "views": stratum.shown,
             "part": wanted.value,
             "strategy": choice.strategy,
         }

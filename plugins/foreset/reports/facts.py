@@ -145,12 +145,17 @@ def steps_of_row(row: ManifestRow, captures: Mapping[str, Facts]) -> tuple[Step,
     """The phases of a committed refresh: all are done."""
     found = [Step("capture", "done", _sum(captures.values()))] if captures else []
     found += [
-        Step(f"stratum-{record['number']}", "done", record.get("seconds"), ", ".join(record["views"]))
+        Step(f"stratum-{record['number']}", "done", record.get("seconds"), ", ".join(_shown(record["views"])))
         for record in row.extra.get("strata", ())
     ]
     for name, facts in (("verify", row.verification), ("quality", row.quality)):
         found += [Step(name, "done", facts.get("seconds"))] if facts else []
     return (*found, Step("commit", "done", row.extra.get("writing_seconds")))
+
+
+def _shown(names: Sequence[str]) -> Sequence[str]:
+    """A stratum by the views that users know, if it has any."""
+    return [name for name in names if not is_hidden(name)] or names
 
 
 def steps_of_run(directory: Directory, failed: str) -> tuple[Step, ...]:
@@ -161,7 +166,7 @@ def steps_of_run(directory: Directory, failed: str) -> tuple[Step, ...]:
     whole = bool(wanted) and set(wanted) <= set(captured)
     found = [Step("capture", "done" if whole else _open("capture", failed), _sum(captured.values()))]
     strata = directory.layering.strata if directory.layering else ()
-    found += [_step(marks, f"stratum-{stratum.number}", failed, ", ".join(stratum.names)) for stratum in strata]
+    found += [_step(marks, f"stratum-{stratum.number}", failed, ", ".join(stratum.shown)) for stratum in strata]
     return (*found, *(_step(marks, name, failed) for name in ("verify", "quality", "commit")))
 
 
