@@ -181,7 +181,7 @@ def test_nights_over_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     first = wh.refresh("reach")
     assert first.views["closure"].strategy == "recompute"
     now = set(PAPER.split())
-    for number, (came, gone) in enumerate((("hd", "bc"), ("gf", ""), ("", "ed gf"), ("bc ce", "ab"))):
+    for number, (came, gone) in enumerate((("hd", "bc"), ("gf", ""), ("az", ""), ("", "ed gf"), ("bc ce", "ab"))):
         for pair in came.split():
             world.insert(pair)
         for pair in gone.split():
@@ -189,6 +189,8 @@ def test_nights_over_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         now = (now | set(came.split())) - set(gone.split())
         done = wh.refresh("reach", verify=50)
         assert done.views["closure"].strategy == "stdel", number
+        turns = number == 2  # `fe ed dc cg gf`, before that night and after it
+        assert ("5 keys lie on one" in done.views["closure"].reason) is turns
         assert done.verification["verdict"] == "passed"
         assert words(wh.read("reach.closure")) == closed(" ".join(now))
     report = cli("report", "reach", "--specs", str(world.specs), "--warehouse", world.root)

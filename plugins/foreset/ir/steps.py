@@ -205,6 +205,11 @@ class Procedure:
     counted: tuple[str, ...] = ()  # views whose counters are up to date afterwards
 
     @property
+    def circles(self) -> Ref | None:
+        """Where it puts the circles that it finds in the data, if it looks for them."""
+        return next((step.target for step in self.steps if isinstance(step, Circles)), None)
+
+    @property
     def steps(self) -> tuple[Step, ...]:
         """All steps in order."""
         return tuple(step for phase in self.phases for step in phase.steps)

@@ -30,6 +30,13 @@ def chosen(context: Context, stratum: Stratum) -> Choice:
     return Choice(known["strategy"], known["reason"])
 
 
+def of_circles(choice: Choice, keys: int | None) -> dict[str, str]:
+    """What to say where data break the promise of `stdel-acyclic`."""
+    if choice.strategy != "stdel" or not keys:
+        return {}
+    return {"reason": f"{choice.reason}: {keys:,} keys lie on one"}
+
+
 def situation_of(context: Context, stratum: Stratum) -> Situation:
     """What is known when the stratum's turn comes."""
     sizes = {name: _size(context, name) for name in stratum.reads}

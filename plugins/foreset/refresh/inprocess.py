@@ -27,7 +27,7 @@ from foreset.ir.versions import Version
 from foreset.plan.place import SPARK, Place, place
 from foreset.plan.translate import COUNTED, keeps_counters, single_derivation
 from foreset.refresh.capturing import capture_one
-from foreset.refresh.choosing import situation_of
+from foreset.refresh.choosing import of_circles, situation_of
 from foreset.refresh.context import Context
 from foreset.refresh.inputs import pin_of, view_facts
 from foreset.refresh.staging import stage_arrow
@@ -124,7 +124,12 @@ class _Run:
         states = {name: self._stage_counters(machine, name, folder) for name in kept}
         rows = sum(side["rows"] for view in views.values() for side in view.values())
         return {"views": views, "rows": rows, "rounds": machine.rounds, "counted": kept, "counters": states,
-                "rows_read": self.tables.rows_read, "forgotten": self.building}  # fmt: skip
+                "rows_read": self.tables.rows_read, "forgotten": self.building,
+                **of_circles(self.choice, self._circles())}  # fmt: skip
+
+    def _circles(self) -> int:
+        ref = self.procedure.circles
+        return self.tables.count(ref) if ref else 0
 
     def _told(self, event: dict[str, Any]) -> None:
         self.context.listen({**event, "stratum": self.stratum.number})

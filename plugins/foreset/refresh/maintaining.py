@@ -25,7 +25,7 @@ from foreset.plan.place import IN_PROCESS, SPARK, Place
 from foreset.plan.translate import COUNTED, keeps_counters, translate
 from foreset.refresh import handover
 from foreset.refresh.asking import ask
-from foreset.refresh.choosing import chosen
+from foreset.refresh.choosing import chosen, of_circles
 from foreset.refresh.constraining import constrain
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.inprocess import attempt, placed
@@ -106,7 +106,7 @@ def _delete(context: Context, stratum: Stratum, choice: Choice) -> Facts:
         return {"rounds": work.engine.rounds, "rows": 0, "given_up": str(given_up)}
     saved = handover.save(context, work.engine, procedure, (*work.folder, "delete"))
     rows = sum(one["rows"] for one in saved["versions"] if one["version"] == Version.DEL)
-    return {"rounds": work.engine.rounds, "rows": rows, "saved": saved}
+    return {"rounds": work.engine.rounds, "rows": rows, "saved": saved, "circles": _circles(work)}
 
 
 def _finish_somehow(context: Context, stratum: Stratum, choice: Choice, before: Facts) -> Facts:
@@ -143,7 +143,14 @@ def _finish(context: Context, stratum: Stratum, choice: Choice, before: Facts) -
     rows = sum(side["rows"] for view in views.values() for side in view.values())
     return {"views": views, "rows": rows, "rounds": before["rounds"] + work.engine.rounds, "counted": kept,
             "counters": states, "rows_read": work.engine.frames.rows_read,
-            "forgotten": choice.strategy == "recompute", **_told_of(where)}  # fmt: skip
+            "forgotten": choice.strategy == "recompute", **_told_of(where),
+            **of_circles(choice, before.get("circles") or _circles(work))}  # fmt: skip
+
+
+def _circles(work: _Work) -> int:
+    """How many keys lie on a circle of the data, where the strategy looks for them."""
+    ref = work.procedure.circles
+    return (work.engine.frames.count(ref) or 0) if ref else 0
 
 
 def _told_of(where: Place) -> Facts:
