@@ -125,3 +125,82 @@ def closure(nodes: int, edges: np.ndarray) -> pa.Table:
     bits = np.unpackbits(reach.view(np.uint8), axis=1, bitorder="little")[:, :nodes]
     src, dst = np.nonzero(bits)
     return pa.table({"src": src.astype(np.int64), "dst": dst.astype(np.int64)})
+
+
+GENERATION = """\
+group: {group}
+sources:
+  parent: {{table: raw/parent, columns: {{child: bigint, parent: bigint}}}}
+views:
+  same:
+    columns: {{a: bigint, b: bigint}}
+    rules:
+      - same(X, Y) :- parent(X, P), parent(Y, P)
+      - same(X, Y) :- parent(X, A), same(A, B), parent(Y, B)
+"""
+SAME = """
+with recursive same as (
+  select l.child a, r.child b from parent l join parent r on l.parent = r.parent
+  union select l.child, r.child from same s join parent l on l.parent = s.a join parent r on r.parent = s.b
+) select a, b from same
+"""
+
+
+@dataclass(slots=True)
+class Tree:
+    """A binary tree; who is of the same generation as whom."""
+
+    depth: int
+    name: str = "generation"
+    edges: set[Edge] = field(default_factory=set)
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
+    view = "same"
+    tables = ("parent",)
+    query = SAME
+
+    def spec(self, group: str) -> str:
+        """The view's spec under a group's name."""
+        return GENERATION.format(group=group)
+
+    def create(self, root: str) -> None:
+        """Write the tree."""
+        self.edges = {(k, k // 2) for k in range(2, 2**self.depth)}
+        write_table(root, "raw/parent", _parents(sorted(self.edges)))
+
+    def changes(self) -> list[tuple[str, int, str]]:
+        """Leaves come and go."""
+        return [(f"{kind} {n}", n, kind) for n in (1, 10) for kind in ("insert", "delete")]
+
+    def apply(self, root: str, size: int, kind: str) -> Change:
+        """Hang leaves below nodes of the last generation but one, or take some away."""
+        leaves = 2 ** (self.depth - 1)
+        came: set[Edge] = set()
+        gone: set[Edge] = set()
+        if kind == "delete":
+            present = sorted(edge for edge in self.edges if edge[0] >= leaves)
+            gone = {present[i] for i in self.rng.choice(len(present), size, replace=False)}
+        else:
+            first = max(child for child, _ in self.edges) + 1
+            came = {(first + k, int(self.rng.integers(leaves // 2, leaves))) for k in range(size)}
+        self.edges = (self.edges - gone) | came
+        write_changes(root, "raw/parent", _parents(sorted(came)), _parents(sorted(gone)))
+        return Change(len(came), len(gone))
+
+    def expected(self, _root: str) -> Fingerprint:
+        """All pairs of each level: levels are found from the root, without recursion of a database."""
+        parent = dict(self.edges)
+        level: dict[int, int] = {1: 0}
+        for child in sorted(parent):
+            level[child] = level[parent[child]] + 1
+        levels: list[list[int]] = [[] for _ in range(max(level.values()) + 1)]
+        for child in parent:
+            levels[level[child]].append(child)
+        pairs = [np.meshgrid(np.array(nodes), np.array(nodes)) for nodes in levels if nodes]
+        a, b = (np.concatenate([pair[side].ravel() for pair in pairs]) for side in (0, 1))
+        return fingerprint(pa.table({"a": a, "b": b}))
+
+
+def _parents(edges: list[Edge]) -> pa.Table:
+    return pa.table(
+        {"child": pa.array([e[0] for e in edges], pa.int64()), "parent": pa.array([e[1] for e in edges], pa.int64())}
+    )

@@ -4,8 +4,8 @@ Two groups hold the same view over the same tables. After each change one is ref
 with `--mode recompute`; each from open to publish, with 200 rows verified. Both results are compared with one that
 is computed without Foreset.
 
-    python -m bench.refresh [--case dag|digraph|join] [--scale full|medium|small] [--only "delete 1"] [--engine spark]
-                            [--built-by spark] [--peer]
+    python -m bench.refresh [--case dag|digraph|generation|join|growth|views] [--scale full|medium|small]
+                            [--only "delete 1"] [--engine spark] [--built-by spark] [--peer]
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench import machine, report
-from bench.graphs import digraph, layered
+from bench.graphs import Tree, digraph, layered
 from bench.peers import duckdb_recompute
 from bench.shop import Shop
+from bench.views import Views
 from bench.worlds import Change, World, fingerprint
 
 import foreset
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 RESULTS = Path(__file__).parent / "results"
-CASES = ("dag", "digraph", "join")
+CASES = ("dag", "digraph", "generation", "join", "growth", "views")
 KEPT, BUILT = "kept", "built"  # the two groups
 
 
@@ -109,13 +110,21 @@ class Watch:
                 self.work[key] = max(self.work.get(key, 0), int(event.get(key) or 0))
 
 
-def worlds(scale: str) -> dict[str, World]:
-    """The worlds of a scale; `small` runs in seconds."""
+def worlds(scale: str) -> dict[str, list[World]]:
+    """The worlds of a scale, by case; `small` runs in seconds."""
     if scale == "small":
-        return {"dag": layered(5, 12, 3), "digraph": digraph(40, 60), "join": Shop(5_000)}
+        return {"dag": [layered(5, 12, 3)], "digraph": [digraph(40, 60)], "generation": [Tree(5)],
+                "join": [Shop(5_000)], "growth": [grown(1_000), grown(5_000)], "views": [Views(2_000)]}  # fmt: skip
     if scale == "medium":  # for machines that others use too
-        return {"dag": layered(16, 100, 3), "digraph": digraph(1_000, 1_500), "join": Shop(1_000_000)}
-    return {"dag": layered(30, 120, 3), "digraph": digraph(2_000, 3_000), "join": Shop(5_000_000)}
+        return {"dag": [layered(16, 100, 3)], "digraph": [digraph(1_000, 1_500)], "generation": [Tree(9)],
+                "join": [Shop(1_000_000)], "growth": [grown(10**n) for n in (4, 5, 6)], "views": [Views()]}  # fmt: skip
+    return {"dag": [layered(30, 120, 3)], "digraph": [digraph(2_000, 3_000)], "generation": [Tree(11)],
+            "join": [Shop(5_000_000)], "growth": [grown(10**n) for n in (5, 6, 7)], "views": [Views()]}  # fmt: skip
+
+
+def grown(lines: int) -> World:
+    """The join over so many lines, of which a thousand change whatever their number."""
+    return Shop(lines, f"join of {lines:,}", fixed=min(1_000, lines // 10))
 
 
 def measured(warehouse: Warehouse, root: str, group: str, mode: str, engine: str) -> Run:
@@ -124,7 +133,7 @@ def measured(warehouse: Warehouse, root: str, group: str, mode: str, engine: str
     os.environ[VARIABLE] = engine
     with machine.PeakMemory(root) as memory:
         result: RefreshResult = warehouse.refresh(group, mode=mode, verify=200, listen=watch)
-    (view,) = result.views.values()
+    view = max(result.views.values(), key=lambda one: one.inserted + one.deleted)
     return Run(
         result.status,
         view.strategy,
@@ -133,11 +142,11 @@ def measured(warehouse: Warehouse, root: str, group: str, mode: str, engine: str
         round(result.seconds, 2),
         {name: round(seconds, 2) for name, seconds in watch.phases.items()},
         view.rounds,
-        sum(view.rows_read.values()),
+        sum(read for one in result.views.values() for read in one.rows_read.values()),
         watch.work.get("overdeleted", 0),
         watch.work.get("rederived", 0),
-        view.inserted,
-        view.deleted,
+        sum(one.inserted for one in result.views.values()),
+        sum(one.deleted for one in result.views.values()),
         memory.peak >> 20,
     )
 
@@ -195,9 +204,8 @@ class Bench:
 def run(given: argparse.Namespace, spark: str | SparkSession) -> list[Line]:
     """Run the cases, each in a warehouse and a session of its own."""
     lines = []
-    for name, world in worlds(given.scale).items():
-        if name not in (given.case or CASES):
-            continue
+    chosen = given.case or CASES
+    for world in (world for name, found in worlds(given.scale).items() if name in chosen for world in found):
         with tempfile.TemporaryDirectory() as root, open_session(spark, root) as handle:
             try:
                 for line in Bench(world, root, handle, given).lines():

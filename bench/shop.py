@@ -22,9 +22,9 @@ views:
   sale:
     columns: {{line: bigint, segment: string, region: string, country: string, value: bigint}}
     rules:
-      - >-
+      - |
         sale(L, G, R, K, V) :- line(L, C, P, S, Q), Q >= 5, customer(C, G), product(P, M, A), A < 400,
-        store(S, R), R != "north", maker(M, K), V = bigint(Q) * A
+          store(S, R), R != "north", maker(M, K), V = bigint(Q) * A
 """
 QUERY = """
 select l.id line, c.segment, s.region, m.country, l.quantity::bigint * p.price "value"
@@ -41,6 +41,7 @@ class Shop:
 
     lines: int
     name: str = "join"
+    fixed: int = 0  # rows of each change; 0: a thousandth
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
     next_id: int = 0
     view = "sale"
@@ -66,7 +67,9 @@ class Shop:
         write_table(root, "raw/maker", pa.table({"id": _ids(40), "country": countries}))
 
     def changes(self) -> list[tuple[str, int, str]]:
-        """A thousandth of the lines, in each way."""
+        """A thousandth of the lines, in each way; or as many as always."""
+        if self.fixed:
+            return [(f"mixed {self.fixed:,}", self.fixed, "mixed")]
         return [(f"{kind} 0.1 %", max(2, self.lines // 1000), kind) for kind in ("insert", "delete", "mixed")]
 
     def apply(self, root: str, size: int, kind: str) -> Change:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -37,7 +38,7 @@ def sampled(rows: Rows, columns: tuple[Column, ...], size: int, seed: int) -> li
     found = rows.came if isinstance(rows, SignedFiles) else rows
     if found is None or found == () or size <= 0:
         return []
-    with duckdb.connect() as connection:
+    with _database().cursor() as connection:
         _bind(connection, found, columns)
         names = ", ".join(quoted(column.name) for column in columns)
         query = f"SELECT {names} FROM t USING SAMPLE reservoir({int(size)} ROWS) REPEATABLE ({int(seed)})"  # noqa: S608 - quoted
@@ -59,7 +60,7 @@ def _last(rows: Plain, columns: tuple[Column, ...], wanted: Sequence[Row], at: s
     """The places in `wanted` of the rows that are there, with the greatest `at`: 0, or the refresh that wrote them."""
     if rows == ():
         return {}
-    with duckdb.connect() as connection:
+    with _database().cursor() as connection:
         _bind(connection, rows, columns, hidden=[SEQ] if at == SEQ else [])
         keys = key_table(wanted, [column.type for column in columns])
         connection.register("wanted", keys.append_column("n", pa.array(np.arange(len(wanted)))))
@@ -70,6 +71,12 @@ def _last(rows: Plain, columns: tuple[Column, ...], wanted: Sequence[Row], at: s
         )
         query = f"SELECT k.n, max({at}) FROM t JOIN wanted k ON {' AND '.join(same)} GROUP BY k.n"  # noqa: S608 - quoted
         return dict(connection.sql(query).fetchall())
+
+
+@functools.cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """One database in memory for all looks, each by a cursor of its own: opening one takes as long as ten looks."""
+    return duckdb.connect()
 
 
 def _bind(
