@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from foreset.constraints.calls import Answers, resolve
 from foreset.constraints.decide import satisfiable
@@ -11,15 +13,15 @@ from foreset.constraints.instances import bound, rows
 from foreset.constraints.rows import CONSTRAINT, from_row, to_row, variables_of
 from foreset.constraints.rules import Functions, constraint_of, operand, relations_of, scope_of
 from foreset.constraints.simplify import simplify
-from foreset.constraints.sorts import Variable, sort_of
 from foreset.errors import EvaluationError
 from foreset.ir.program import Column
 from foreset.ir.rules import Atom as Written
-from foreset.ir.rules import Rule
+from foreset.ir.rules import Rule, literal_variables
 from foreset.ir.strata import Stratum
-from foreset.ir.terms import Const, Row, Var
+from foreset.ir.terms import Row, Var
 from foreset.mediated import dred
 from foreset.mediated.fixpoint import MAX_ENTRIES, materialise, t_p, w_p
+from foreset.mediated.grounding import bindings, grounded
 from foreset.mediated.program import Atom, Clause, Program, Region, asserting, without
 
 Rows = Mapping[str, Iterable[Row]]
@@ -52,15 +54,22 @@ def entries_of(
 
 
 def members(
-    entries: Iterable[Row], columns: Sequence[Column], places: Sequence[int], wanted: Iterable[Row], answers: Answers
+    entries: Collection[Row], columns: Sequence[Column], places: Sequence[int], wanted: Iterable[Row], answers: Answers
 ) -> set[Row]:
     """Which of `wanted`, values of the columns at `places`, are in a view with these entries."""
     own = variables_of(declared(columns))
-    parts = [from_row(row, own) for row in entries]
     keys = [own[place] for place in places]
+    whole = {tuple(row[place] for place in places) for row in entries if not row[-1]}  # NULL stands for no value there
+    others = [(tuple(row[place] for place in places), from_row(row, own)) for row in entries if row[-1]]
 
     def holds(row: Row) -> bool:
-        found = (bound(part, dict(zip(keys, row, strict=True))) for part in parts)
+        if row in whole:
+            return True
+        found = (
+            bound(part, dict(zip(keys, row, strict=True)))
+            for values, part in others
+            if all(value is None or value == wanted for value, wanted in zip(values, row, strict=True))
+        )
         return any(satisfiable(one) for part in found for one in (resolve(part, answers) if part.calls else [part]))
 
     return {row for row in wanted if None not in row and holds(row)}
@@ -83,16 +92,25 @@ def edited(program: Program, edits: Iterable[tuple[str, Region]]) -> Program:
 
 
 def program_of(stratum: Stratum, inputs: Rows, schemas: Schemas, functions: Functions) -> Program:
-    """The rules of the views, and a fact for each row or entry of what they read."""
-    columns = {name: variables_of(declared(schemas[name])) for name in (*stratum.names, *stratum.reads)}
-    clauses = [_clause(0, rule, schemas, functions) for view in stratum.views for rule in view.rules]
+    """A clause for each rule and each way to join the rows that it reads, and a fact for each entry."""
+    kept = [name for name in (*stratum.names, *stratum.reads) if _has_entries(schemas[name])]
+    columns = {name: variables_of(declared(schemas[name])) for name in kept}
+    clauses: list[Clause] = []
     for name in stratum.reads:
-        facts = _facts(inputs.get(name, ()), schemas[name], columns[name])
-        clauses += [Clause(0, Atom(name, columns[name]), said) for said in facts]
-        if len(clauses) > MAX_ENTRIES:
-            hint = "views that are kept by constraints are for few rows: narrow them in a view of rows, and read that"
-            raise EvaluationError(f"`{name}` has more than {MAX_ENTRIES:,} rows for {', '.join(stratum.names)}", hint)
+        if name in columns:
+            head = Atom(name, columns[name])
+            clauses += [Clause(0, head, from_row(row, columns[name])) for row in inputs.get(name, ())]
+    for rule in (rule for view in stratum.views for rule in view.rules):
+        for clause in _clauses(rule, inputs, schemas, functions):
+            clauses.append(clause)
+            if len(clauses) > MAX_ENTRIES:
+                hint = "such views are for few rows: narrow them in a view of rows, and read that"
+                raise EvaluationError(f"{rule.name} has more than {MAX_ENTRIES:,} rows to look at", hint)
     return Program(columns, tuple(_numbered(clauses)))
+
+
+def _has_entries(columns: Sequence[Column]) -> bool:
+    return any(column.name == CONSTRAINT.name for column in columns)
 
 
 def declared(columns: Sequence[Column]) -> tuple[Column, ...]:
@@ -105,29 +123,25 @@ def _numbered(clauses: Iterable[Clause]) -> Iterator[Clause]:
         yield Clause(number, clause.head, clause.constraint, clause.body)
 
 
-def _facts(rows: Iterable[Row], columns: Sequence[Column], own: Sequence[Variable]) -> Iterator[Constraint]:
-    """Rows as entries; NULL satisfies no constraint, and joins with nothing."""
-    entries = any(column.name == CONSTRAINT.name for column in columns)
-    kept = [i for i, column in enumerate(columns) if sort_of(column.type) is not None]
-    for row in rows:
-        if entries:
-            yield from_row(row, own)
-        else:
-            values = tuple(row[i] for i in kept)
-            if None not in values:
-                yield from_row((*values, ""), own)
-
-
-def _clause(number: int, rule: Rule, schemas: Schemas, functions: Functions) -> Clause:
+def _clauses(rule: Rule, inputs: Rows, schemas: Schemas, functions: Functions) -> Iterator[Clause]:
     scope = scope_of(rule)
     head = Atom(rule.head.relation, tuple(operand(arg, scope) for arg in rule.head.args))
-    body = tuple(_atom(atom, schemas, scope) for atom in relations_of(rule, functions))
-    return Clause(number, head, constraint_of(rule, functions), body)
+    said, read = constraint_of(rule, functions), tuple(relations_of(rule, functions))
+    body = tuple(
+        Atom(atom.relation, tuple(operand(arg, scope) for arg in atom.args))
+        for atom in read
+        if _has_entries(schemas[atom.relation])
+    )
+    ground = [_needed(atom, rule) for atom in read if not _has_entries(schemas[atom.relation])]
+    for binding in bindings(ground, lambda name: inputs.get(name, ()), schemas, rule.types):
+        left = grounded(said, binding, scope)
+        if left is not None:
+            yield Clause(0, head, left, body)
 
 
-def _atom(atom: Written, schemas: Schemas, scope: Mapping[str, Variable]) -> Atom:
-    """Columns of which constraints know nothing are left out: only `_` stands there."""
-    columns = declared(schemas[atom.relation])
-    args = [arg for arg, column in zip(atom.args, columns, strict=True) if sort_of(column.type) is not None]
-    assert all(isinstance(arg, Var | Const) for arg in args)
-    return Atom(atom.relation, tuple(operand(arg, scope) for arg in args))
+def _needed(atom: Written, rule: Rule) -> Written:
+    """`_` for what nothing else speaks of: there, a NULL is as good as any value."""
+    counts = Counter(var.name for literal in (rule.head, *rule.body) for var in literal_variables(literal))
+    blank = Var("_")
+    args = (blank if isinstance(arg, Var) and counts[arg.name] == 1 else arg for arg in atom.args)
+    return replace(atom, args=tuple(args))
