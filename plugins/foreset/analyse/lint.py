@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from foreset.analyse.binding import occurrences
 from foreset.analyse.bounds import contradiction
 from foreset.analyse.faults import warnings as faults
+from foreset.analyse.faults.domains import never_asked
 from foreset.diagnostics import Diagnostic, Span
 from foreset.ir.program import Program, View
 from foreset.ir.renaming import numbered
@@ -91,9 +92,13 @@ def _may_hold(rule: Rule, empty: set[str]) -> bool:
 
 # ---------------------------------------------------------------- the program
 def of_program(program: Program) -> Iterator[Diagnostic]:
-    """Sources that neither a rule nor a `deny:` reads."""
+    """Sources that neither a rule nor a `deny:` reads, and domains that nobody asks."""
     denials = (one.rule for view in program.views for one in view.expectations if one.rule is not None)
     read = {atom.relation for rule in (*program.rules, *denials) for atom, _ in atoms(rule)}
     for source in program.sources:
         if source.name not in read:
             yield faults.source_not_read(source.name, source.span or _NOWHERE)
+    asked = {call.domain for rule in program.rules for call in rule.calls}
+    for domain in program.domains:
+        if domain.name not in asked:
+            yield never_asked(domain.name, domain.span or _NOWHERE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from foreset.analyse.faults.names import listed
-from foreset.diagnostics import Diagnostic, Span, did_you_mean
+from foreset.diagnostics import Diagnostic, Severity, Span, did_you_mean
 
 
 def unknown_domain(name: str, span: Span, known: Collection[str]) -> Diagnostic:
@@ -57,3 +57,9 @@ def asks_by_its_answers(called: str, span: Span, way: Sequence[str]) -> Diagnost
     message = f"what `{called}` is asked depends on its own answers: it reads {told}"
     hint = "answers are asked for once, before they are used; take the arguments from elsewhere"
     return Diagnostic("FS905", message, span, hint)
+
+
+def never_asked(name: str, span: Span) -> Diagnostic:
+    """Declared for nothing."""
+    message = f"domain `{name}` is asked by no rule"
+    return Diagnostic("FS908", message, span, "remove it, or ask it: `in(X, domain:function(Y))`", Severity.WARNING)
