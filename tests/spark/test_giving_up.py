@@ -5,15 +5,20 @@ from __future__ import annotations
 import pytest
 from tests.roads import CLOSURE, GROUP, PAPER, World, closed, words
 
+from foreset.plan.giving_up import Patience
+
 pytestmark = pytest.mark.spark
 
 
-def test_too_large_a_deletion_ends_in_a_recompute(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("runs", "patience"), [("spark", "OF_SPARK"), ("inproc", "OF_PROCESS")])
+def test_too_large_a_deletion_ends_in_a_recompute(
+    runs: str, patience: str, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORESET_ENGINE", runs)
     world.spec(GROUP + CLOSURE)
     wh = world.open()
     wh.refresh("reach")
-    monkeypatch.setattr("foreset.engine.run.DELETED_ROWS", 1)
-    monkeypatch.setattr("foreset.engine.run.DELETED_SHARE", 0.0)
+    monkeypatch.setattr(f"foreset.plan.giving_up.{patience}", Patience(0.0, 1))
     world.delete("bc")
     done = wh.refresh("reach").views["closure"]
     before, after = closed(PAPER), closed("fe ed ea ab dc cg")

@@ -46,6 +46,7 @@ from foreset.ir.steps import (
     Tally,
 )
 from foreset.ir.versions import Version
+from foreset.plan import giving_up
 from foreset.reference.interpret import endless, miscounted
 from foreset.store.types import column_names
 
@@ -55,13 +56,7 @@ if TYPE_CHECKING:
 SETTLED = 3  # rounds, after which a loop is expected to go on for some more
 NEAR_ROWS = 1_000_000  # of a stored input that such a loop keeps in memory
 MANY_PIECES = 16  # a version in more pieces is put together, or its unions grow without end
-DELETED_SHARE = 0.1  # of a view's rows, over-deleted: from here on a recompute is cheaper than to bring them back
-DELETED_ROWS = 100_000  # so many may go in any case
 Listener = Callable[[dict[str, Any]], None]
-
-
-class Overdeleted(Exception):
-    """The deletion takes so much that a recompute is cheaper; nothing was staged yet."""
 
 
 @dataclass(slots=True)
@@ -139,14 +134,8 @@ class Engine:
             pieces = (self._cut(union([piece.frame for piece in pieces])),)
         self.frames.put(target, *pieces)
         if self.may_give_up and target.version is Version.DEL:
-            self._give_up_beyond(target)
-
-    def _give_up_beyond(self, gone: Ref) -> None:
-        deleted, old = self.frames.count(gone), self.frames.count(Ref(gone.relation, Version.OLD))
-        if deleted and old and deleted > max(DELETED_SHARE * old, DELETED_ROWS):
-            raise Overdeleted(
-                f"a deletion first took {deleted:,} of the {old:,} rows of {gone.relation}, and was given up"
-            )
+            old = self.frames.count(Ref(target.relation, Version.OLD))
+            giving_up.OF_SPARK.check(target.relation, self.frames.count(target), old)
 
     def _subtract(self, target: Ref, source: Ref, less: Sequence[Ref]) -> None:
         rows = self.frames.read(source)

@@ -34,6 +34,7 @@ from foreset.ir.steps import (
 )
 from foreset.ir.types import BIGINT
 from foreset.ir.versions import Version
+from foreset.plan import giving_up
 from foreset.reference.circles import on_circles
 from foreset.reference.interpret import endless, miscounted
 from foreset.store.types import column_names
@@ -49,6 +50,7 @@ class InProcess:
     max_rounds: int
     counters: dict[str, CounterTables] = field(default_factory=dict)
     listen: Listener = lambda _: None
+    may_give_up: bool = False  # raise `Overdeleted` rather than go on
     rounds: int = 0
     derivations: int = 0  # rule instances that fired
 
@@ -56,6 +58,8 @@ class InProcess:
         """Run one phase; its results are in the tables."""
         for step in phase.steps:
             self._step(step)
+        taken = {name: self.tables.rows_in(v) for name, v in (("overdeleted", Version.DEL), ("rederived", Version.RED))}
+        self.listen({"event": "work", "phase": phase.name, **taken})
 
     def _step(self, step: Step) -> None:  # noqa: C901, PLR0912 - one branch per step
         match step:
@@ -65,6 +69,9 @@ class InProcess:
                     self._put(target, table)
             case Merge(target=target, source=source):
                 self.tables.merge(target, source)
+                if self.may_give_up and target.version is Version.DEL:
+                    old = self.tables.count(Ref(target.relation, Version.OLD))
+                    giving_up.OF_PROCESS.check(target.relation, self.tables.count(target), old)
             case Subtract(target=target, source=source, less=less):
                 self._subtract(target, source, less)
             case Tally(parts=counts):

@@ -19,7 +19,7 @@ from foreset.inproc.types import from_duck, to_arrow
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
-from foreset.ir.versions import VIRTUAL
+from foreset.ir.versions import VIRTUAL, Version
 from foreset.store.types import column_names
 
 if TYPE_CHECKING:
@@ -97,6 +97,10 @@ class Tables:
     def count(self, ref: Ref) -> int:
         """How many rows a version has at most."""
         return sum(part.table.rows for part in self.parts(ref))
+
+    def rows_in(self, version: Version) -> int:
+        """How many rows all relations have in a stored version: for those who measure."""
+        return sum(part.table.rows for ref, parts in self._stored.items() if ref.version is version for part in parts)
 
     def empty(self, ref: Ref) -> bool:
         """True when a version is known to be empty."""

@@ -24,6 +24,7 @@ from foreset.ir.steps import Procedure, Ref
 from foreset.ir.strata import Stratum
 from foreset.ir.types import BIGINT, parse_type
 from foreset.ir.versions import Version
+from foreset.plan.choose import Mode, free
 from foreset.plan.place import SPARK, Place, place
 from foreset.plan.translate import COUNTED, keeps_counters, single_derivation
 from foreset.refresh.capturing import capture_one
@@ -114,6 +115,7 @@ class _Run:
         for name in self.stratum.names:
             self._put_old(name)
         machine = InProcess(self.tables, self.context.program.max_rounds, listen=self._told)
+        machine.may_give_up = free(self.stratum, Mode(self.context.plan.mode))
         if self.choice.strategy in COUNTED:
             machine.counters = {name: self._counters(name) for name in self.stratum.names}
         for phase in self.procedure.phases:

@@ -14,13 +14,14 @@ from typing import Any
 
 from foreset.engine.cutting import cut
 from foreset.engine.frames import Frames
-from foreset.engine.run import Engine, Overdeleted
+from foreset.engine.run import Engine
 from foreset.ir.program import Column
 from foreset.ir.steps import Phase, Procedure, Ref
 from foreset.ir.strata import Stratum
 from foreset.ir.types import BIGINT
 from foreset.ir.versions import Version
 from foreset.plan.choose import Choice, Mode, free
+from foreset.plan.giving_up import Overdeleted
 from foreset.plan.place import IN_PROCESS, SPARK, Place
 from foreset.plan.translate import COUNTED, keeps_counters, translate
 from foreset.refresh import handover
