@@ -47,6 +47,10 @@ class SetFacts:
     def whole(self, relation: str, codes: Codes) -> Numbers | None:
         return None if relation == "link" else codes.rows(list(self.sources[relation]), self.schemas[relation])
 
+    def fanout(self, relation: str, known: tuple[int, ...]) -> float | None:
+        rows = list(self.sources[relation])
+        return len(rows) / max(len({tuple(row[p] for p in known) for row in rows}), 1) if len(rows) % 3 else None
+
 
 def evaluated(seed: int) -> tuple[Program, object, dict[str, frozenset[Row]], dict[str, tuple]]:
     case = random_case(seed)

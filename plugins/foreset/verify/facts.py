@@ -45,6 +45,7 @@ class SourceFacts:
     _opened: dict[str, Any] = field(default_factory=dict)
     _looks: dict[str, int] = field(default_factory=dict)
     _known: dict[tuple[str, Asked], dict[Row, list[Row]]] = field(default_factory=dict)
+    _fanouts: dict[tuple[str, Asked], float] = field(default_factory=dict)
 
     def rows(self, relation: str, known: Asked, keys: Iterable[Row]) -> Mapping[Row, list[Row]]:
         """The rows whose columns `known` are one of `keys`, by key."""
@@ -67,6 +68,18 @@ class SourceFacts:
         self.rows_read[relation] = self.rows_read.get(relation, 0) + table.num_rows
         found = [_numbers(table.column(i), column, codes) for i, column in enumerate(columns)]
         return stacked(found, table.num_rows)
+
+    def fanout(self, relation: str, known: Asked) -> float | None:
+        """Rows for one key, about: rows by distinct keys."""
+        if (relation, known) not in self._fanouts:
+            if relation not in self._opened:
+                self._open(relation)
+            names = ", ".join(quoted(self.columns[relation][position].name) for position in known)
+            keys = f"approx_count_distinct(hash({names}))" if known else "1"
+            query = f"SELECT count(*) / greatest({keys}, 1) FROM {quoted('s_' + relation)}"  # noqa: S608 - quoted
+            ((found,),) = self._connection.sql(query).fetchall()
+            self._fanouts[relation, known] = float(found)
+        return self._fanouts[relation, known]
 
     def _fetch(self, relation: str, known: Asked, keys: Sequence[Row]) -> dict[Row, list[Row]]:
         columns = self.columns[relation]
@@ -94,7 +107,7 @@ class SourceFacts:
             self._connection.execute(f"CREATE TEMP VIEW {view} AS SELECT {casts} FROM {quoted('a_' + relation)}")  # noqa: S608
         elif looks == KEEP_AFTER:
             kept = quoted("k_" + relation)
-            self._connection.execute(f"CREATE TEMP TABLE {kept} AS SELECT DISTINCT * FROM {view}")  # noqa: S608
+            self._connection.execute(f"CREATE TEMP TABLE {kept} AS SELECT * FROM {view}")  # noqa: S608
             self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT * FROM {kept}")  # noqa: S608
 
 

@@ -31,6 +31,10 @@ class Facts(Protocol):
         """All rows; None where they are too many for that, or nobody can say."""
         ...
 
+    def fanout(self, relation: str, known: Asked) -> float | None:
+        """How many rows there are, about, for one key of these columns; None where nobody knows."""
+        ...
+
 
 Members = Callable[[View, Asked, set[Row]], Iterable[Row]]
 
@@ -62,6 +66,13 @@ class GroupFacts:
     def whole(self, relation: str, codes: Codes) -> Numbers | None:
         """All rows of what lies below; groups are made for the keys that are asked for."""
         return None if relation in self.groups else self.below.whole(relation, codes)
+
+    def fanout(self, relation: str, known: Asked) -> float | None:
+        """Of a group asked for by all it is grouped by there is one row."""
+        view = self.groups.get(relation)
+        if view is None or view.aggregation is None:
+            return self.below.fanout(relation, known)
+        return 1.0 if set(range(view.aggregation.groups)) <= set(known) else None
 
     def _gathered(self, view: View, asked: Asked, keys: set[Row]) -> Mapping[Row, list[Row]]:
         cache = self._known.setdefault((view.name, asked), {})

@@ -1,13 +1,13 @@
 """How bindings pass through a rule when some columns of its head are asked for.
 
-For each rule and each set of asked head columns there is one way: the atom with the
-most bound arguments comes next, conditions as soon as they are bound and cannot
-fail, and what can fail at the very end.
+For each rule and each set of asked head columns there is one way: the atom that few
+rows answer comes next, conditions as soon as they are bound and cannot fail, and what
+can fail at the very end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from foreset.ir.functions import fallible
@@ -39,7 +39,15 @@ class Passage:
     stages: tuple[Stage, ...]
 
 
-def passage(rule: Rule, asked: Asked, schemas: Schemas) -> Passage:
+Fanout = Callable[[str, Asked], float | None]  # rows of a relation for one key of these columns; None: nobody knows
+
+
+def unknown(_: str, __: Asked) -> float | None:
+    """Where nothing is known of any relation."""
+    return None
+
+
+def passage(rule: Rule, asked: Asked, schemas: Schemas, fanout: Fanout = unknown) -> Passage:
     """Order `rule` for goals on the head columns `asked`."""
     given = tuple(p for p in asked if _binds(rule, p, schemas))
     bound = {arg.name for p in given if isinstance(arg := rule.head.args[p], Var)}
@@ -47,9 +55,12 @@ def passage(rule: Rule, asked: Asked, schemas: Schemas) -> Passage:
     rest = [literal for literal in rule.body if not isinstance(literal, Atom)]
     stages: list[Stage] = []
     while atoms:
-        atom = max(atoms, key=lambda a: len(known_positions(a, bound)) / max(len(a.args), 1))
+        known, atom = min(
+            ((_asked_for(rule, atom, bound, schemas), atom) for atom in atoms),
+            key=lambda one: _rows(one[0], one[1], fanout),
+        )
         atoms.remove(atom)
-        stages.append(Stage(atom, _asked_for(rule, atom, bound, schemas)))
+        stages.append(Stage(atom, known))
         bound |= {v.name for v in literal_variables(atom)}
         ready = [literal for literal in rest if _safe(literal) and _names(literal) <= bound]
         stages += [Stage(literal) for literal in ready]
@@ -60,6 +71,14 @@ def passage(rule: Rule, asked: Asked, schemas: Schemas) -> Passage:
         if isinstance(literal, Let):
             bound.add(literal.var.name)
     return Passage(rule, asked, given, _keeping(rule, stages))
+
+
+def _rows(known: Asked, atom: Atom, fanout: Fanout) -> float:
+    """How many rows answer one binding, about; of a view it is only known how much of it is bound."""
+    if len(known) == len(atom.args):
+        return 0.5
+    rows = fanout(atom.relation, known)
+    return rows if rows is not None else 10.0 ** (1 + 3 * (1 - len(known) / len(atom.args)))
 
 
 def _keeping(rule: Rule, stages: Sequence[Stage]) -> tuple[Stage, ...]:

@@ -121,8 +121,14 @@ class _Pass:
     def _passage(self, rule: Rule, asked: Asked) -> Passage:
         key = (id(rule), asked)
         if key not in self._passages:
-            self._passages[key] = passage(rule, asked, self.binder.schemas)
+            self._passages[key] = passage(rule, asked, self.binder.schemas, self._fanout)
         return self._passages[key]
+
+    def _fanout(self, relation: str, known: Asked) -> float | None:
+        """Both passes must order a rule alike, or the second asks what the first did not: nothing is known of views."""
+        if relation in self.views or any(relation == settled for settled, _ in self.settled):
+            return None
+        return self.looks.facts.fanout(relation, known)
 
     def _wake(self, goal: Goal, answers: Numbers) -> None:
         keys = self.codes.packed(answers[:, list(goal[1])])
