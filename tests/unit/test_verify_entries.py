@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, Field, write_deltalake
 
-from foreset.ir.program import Column
+from foreset.ir.program import Column, Source
 from foreset.ir.terms import Row
 from foreset.ir.types import BIGINT, DOUBLE, STRING, TIMESTAMP
-from foreset.refresh.checking import published
+from foreset.refresh.checking import plain_files, published
 from foreset.store import arrow, delta, pins, signed
 from foreset.store.layout import Layout
 from foreset.store.rows import ViewPin
 from foreset.verify.entries import SignedFiles, present, sampled
-from foreset.verify.facts import to_rows
+from foreset.verify.facts import SourceFacts, to_rows
 
 COLUMNS = (Column("n", BIGINT), Column("what is it?", STRING), Column("x", DOUBLE), Column("at", TIMESTAMP))
 NAMES = [column.name for column in COLUMNS]
@@ -70,3 +72,21 @@ def test_nothing_has_no_rows() -> None:
     for rows in (None, (), empty):
         assert sampled(rows, COLUMNS, 5, 1) == []
         assert present(rows, COLUMNS, [row_of(1)]) == set()
+
+
+def test_sources_are_read_by_their_files_only_where_those_hold_all(tmp_path: Path) -> None:
+    """Not where a column lies in the names of folders, nor where one was added that no file has."""
+    rows = pa.table({"n": pa.array([1, 2], pa.int64()), "k": pa.array(["a", "b"])})
+    source = Source("s", (Column("n", BIGINT), Column("k", STRING)), "s")
+    write_deltalake(f"{tmp_path}/s", rows)
+    files = plain_files(str(tmp_path), source, 0)
+    assert files is not None
+    facts = SourceFacts({"s": source.columns}, lambda _: files)
+    assert facts.rows("s", (1,), [("b",), ("c",)]) == {("b",): [(2, "b")], ("c",): []}
+    DeltaTable(f"{tmp_path}/s").alter.add_columns(Field("later", "string"))
+    wider = replace(source, columns=(*source.columns, Column("later", STRING)))
+    assert plain_files(str(tmp_path), wider, 1) is None
+    assert plain_files(str(tmp_path), source, 1) == files
+    write_deltalake(f"{tmp_path}/p", rows, partition_by=["k"])
+    assert plain_files(str(tmp_path), replace(source, table="p"), 0) is None
+    assert plain_files("s3://bucket", source, 0) is None

@@ -16,7 +16,7 @@ class Budget:
     """What may be done in process, and what has been."""
 
     rows: int = 50_000_000  # made by queries
-    python: int = 500_000  # of those, seen by functions in Python
+    python: int = 1_000_000  # of those, seen by functions in Python
     loaded: int = 20_000_000  # taken from files into memory
     made: int = 0
     seen: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foreset.errors import SourceError, UsageError
-from foreset.refresh.checking import compare, open_without_spark, published
+from foreset.refresh.checking import compare, open_without_spark, plain_files, published
 from foreset.refresh.context import Stopwatch, read_spec
 from foreset.refresh.editing import edits_of
 from foreset.store import arrow, manifest
@@ -14,8 +14,7 @@ from foreset.verify.sample import Staged
 from foreset.verify.verdict import Verdict
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyarrow.dataset import Dataset
+    from foreset.verify.entries import Plain
 
 
 def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
@@ -32,12 +31,13 @@ def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
         if pin is not None and not layering.of(view.name).own_way:
             staged[view.name] = Staged(view.columns, published(layout, pin), None, None)
 
-    def opener(name: str) -> Dataset | pa.Table:
+    def opener(name: str) -> Plain:
         if name in row.views:  # what a domain answered
             pin = row.views[name]
             return arrow.read(layout.resolve(pin.path), pin.version, list(pin.columns))
         source = next(source for source in program.sources if source.name == name)
-        found = open_without_spark(layout.root, source, row.sources[name].to_version)
+        version = row.sources[name].to_version
+        found = plain_files(layout.root, source, version) or open_without_spark(layout.root, source, version)
         if found is None:
             raise SourceError(f"source `{name}` has a table feature that only Spark reads", "verify during a refresh")
         return found

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
+from pyarrow.dataset import Dataset
 
 from foreset.errors import UsageError, VerificationFailed
 from foreset.ir.program import Program, Source
@@ -19,14 +20,11 @@ from foreset.refresh.recounting import differences
 from foreset.store import arrow, delta, manifest
 from foreset.store.layout import Layout, is_local, table_path
 from foreset.store.rows import ViewPin
-from foreset.verify.entries import Rows, SignedFiles
+from foreset.verify.entries import Files, Plain, Rows, SignedFiles, holds
 from foreset.verify.facts import Opener, SourceFacts
 from foreset.verify.sample import Claim, Staged, draw
 from foreset.verify.tabling import derivable
 from foreset.verify.verdict import Mismatch, Verdict
-
-if TYPE_CHECKING:
-    from pyarrow.dataset import Dataset
 
 LEAST_PER_VIEW = 6
 
@@ -63,9 +61,13 @@ def _sampled(context: Context, size: int) -> tuple[dict[str, dict[str, int]], li
     ran = (view.name for view in context.program.views if _ran(context, view.name))
     maintained = [name for name in ran if not _own_way(context, name)]
     staged = {name: _staged(context, name) for name in maintained}
-    return compare(
-        staged, context.program, context.layering, lambda name: open_rows(context, name), size, context.run.seq
-    )
+
+    def opener(name: str) -> Plain:
+        pin = context.run.sources.get(name)
+        files = plain_files(context.layout.root, context.source(name), pin.to_version) if pin is not None else None
+        return files or open_rows(context, name)
+
+    return compare(staged, context.program, context.layering, opener, size, context.run.seq)
 
 
 def compare(
@@ -176,3 +178,20 @@ def open_without_spark(root: str, source: Source, version: int) -> Dataset | pa.
             return None if table is None else table.to_pyarrow_dataset()
     except delta.SparkOnly:
         return None
+
+
+def plain_files(root: str, source: Source, version: int) -> Files | None:
+    """The files of a source that DuckDB reads as they are, which takes a fraction of the time; None for all others."""
+    path = table_path(root, str(source.table))
+    if source.view is not None or not is_local(path):
+        return None
+    try:
+        with delta.reading(path):
+            table = delta.open_table(path, version)
+            if table is None or table.metadata().partition_columns:
+                return None
+            table.to_pyarrow_dataset()  # says whether delta-rs can read it, and so we
+    except delta.SparkOnly:
+        return None
+    files = delta.on_this_disk(path, delta.listed_files(table))
+    return tuple(files) if files and holds(files, [column.name for column in source.columns]) else None

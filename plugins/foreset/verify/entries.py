@@ -33,6 +33,12 @@ class SignedFiles:
 Rows: TypeAlias = Plain | SignedFiles | None
 
 
+def holds(files: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether the files have all these columns between them; a table may have one that no file has yet."""
+    with _database().cursor() as connection:
+        return set(names) <= set(connection.read_parquet(list(files), union_by_name=True).columns)
+
+
 def sampled(rows: Rows, columns: tuple[Column, ...], size: int, seed: int) -> list[Row]:
     """Up to `size` distinct rows; of a signed table entries, some of which may have gone since."""
     found = rows.came if isinstance(rows, SignedFiles) else rows

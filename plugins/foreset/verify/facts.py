@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 KEEP_AFTER = 4  # looks at one source, after which its columns are kept in memory (DuckDB spills)
 WHOLE_ROWS = 2_000_000  # up to so many, a source that is asked often is taken as it is
-Opener = Callable[[str], "Dataset | pa.Table"]
+Opener = Callable[[str], "Dataset | pa.Table | tuple[str, ...]"]  # rows, or the files that hold them
 
 
 @dataclass(slots=True)
@@ -101,8 +101,11 @@ class SourceFacts:
         looks = self._looks[relation] = self._looks.get(relation, 0) + 1
         view = quoted("s_" + relation)
         if looks == 1:
-            self._opened[relation] = self.opener(relation)
-            self._connection.register(f"a_{relation}", self._opened[relation])
+            rows = self._opened[relation] = self.opener(relation)
+            if isinstance(rows, tuple):
+                self._connection.read_parquet(list(rows), union_by_name=True).create_view(f"a_{relation}")
+            else:
+                self._connection.register(f"a_{relation}", rows)
             casts = ", ".join(cast(column) for column in self.columns[relation])
             self._connection.execute(f"CREATE TEMP VIEW {view} AS SELECT {casts} FROM {quoted('a_' + relation)}")  # noqa: S608
         elif looks == KEEP_AFTER:
