@@ -1,6 +1,7 @@
 """Readers in other processes while refreshes commit: no reading is a mixture of two refreshes.
 
-300 readings in `make test`, 10,000 under FORESET_LONG=1, or as many as FORESET_READS says.
+10,000 readings under FORESET_LONG=1, or as many as FORESET_READS says; tests/unit/test_readers.py reads beside
+refreshes without Spark in `make test`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-READS = int(os.environ.get("FORESET_READS", "10000" if os.environ.get("FORESET_LONG") else "300"))
+LONG = bool(os.environ.get("FORESET_LONG"))
+READS = int(os.environ.get("FORESET_READS", "10000"))
 MOST_REFRESHES = 2_000
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = """\
@@ -88,5 +90,6 @@ def nothing_mixed(found: dict[str, Any], number: int) -> None:
     assert GENERATIONS <= found["generations"] <= found["refreshes"] + 1
 
 
+@pytest.mark.skipif(not LONG, reason="with FORESET_LONG=1")
 def test_no_reading_is_mixed(warehouse: str, tmp_path: Path, spark: SparkSession) -> None:
     nothing_mixed(readings(warehouse, tmp_path / "specs", spark, READS), READS)
