@@ -100,10 +100,8 @@ def digraph(nodes: int, edges: int) -> Graph:
     return graph
 
 
-def _table(edges: list[Edge]) -> pa.Table:
-    return pa.table(
-        {"src": pa.array([e[0] for e in edges], pa.int64()), "dst": pa.array([e[1] for e in edges], pa.int64())}
-    )
+def _table(edges: list[Edge], names: tuple[str, str] = ("src", "dst")) -> pa.Table:
+    return pa.table({name: pa.array([edge[i] for edge in edges], pa.int64()) for i, name in enumerate(names)})
 
 
 def closure(nodes: int, edges: np.ndarray) -> pa.Table:
@@ -127,6 +125,7 @@ def closure(nodes: int, edges: np.ndarray) -> pa.Table:
     return pa.table({"src": src.astype(np.int64), "dst": dst.astype(np.int64)})
 
 
+PARENTS = ("child", "parent")
 GENERATION = """\
 group: {group}
 sources:
@@ -165,7 +164,7 @@ class Tree:
     def create(self, root: str) -> None:
         """Write the tree."""
         self.edges = {(k, k // 2) for k in range(2, 2**self.depth)}
-        write_table(root, "raw/parent", _parents(sorted(self.edges)))
+        write_table(root, "raw/parent", _table(sorted(self.edges), PARENTS))
 
     def changes(self) -> list[tuple[str, int, str]]:
         """Leaves come and go."""
@@ -183,7 +182,7 @@ class Tree:
             first = max(child for child, _ in self.edges) + 1
             came = {(first + k, int(self.rng.integers(leaves // 2, leaves))) for k in range(size)}
         self.edges = (self.edges - gone) | came
-        write_changes(root, "raw/parent", _parents(sorted(came)), _parents(sorted(gone)))
+        write_changes(root, "raw/parent", _table(sorted(came), PARENTS), _table(sorted(gone), PARENTS))
         return Change(len(came), len(gone))
 
     def expected(self, _root: str) -> Fingerprint:
@@ -198,9 +197,3 @@ class Tree:
         pairs = [np.meshgrid(np.array(nodes), np.array(nodes)) for nodes in levels if nodes]
         a, b = (np.concatenate([pair[side].ravel() for pair in pairs]) for side in (0, 1))
         return fingerprint(pa.table({"a": a, "b": b}))
-
-
-def _parents(edges: list[Edge]) -> pa.Table:
-    return pa.table(
-        {"child": pa.array([e[0] for e in edges], pa.int64()), "parent": pa.array([e[1] for e in edges], pa.int64())}
-    )

@@ -10,11 +10,12 @@ from random import Random
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, Field, write_deltalake
+from pyarrow.dataset import Dataset
 
 from foreset.ir.program import Column, Source
 from foreset.ir.terms import Row
 from foreset.ir.types import BIGINT, DOUBLE, STRING, TIMESTAMP
-from foreset.refresh.checking import plain_files, published
+from foreset.refresh.checking import open_quickly, published
 from foreset.store import arrow, delta, pins, signed
 from foreset.store.layout import Layout
 from foreset.store.rows import ViewPin
@@ -79,14 +80,15 @@ def test_sources_are_read_by_their_files_only_where_those_hold_all(tmp_path: Pat
     rows = pa.table({"n": pa.array([1, 2], pa.int64()), "k": pa.array(["a", "b"])})
     source = Source("s", (Column("n", BIGINT), Column("k", STRING)), "s")
     write_deltalake(f"{tmp_path}/s", rows)
-    files = plain_files(str(tmp_path), source, 0)
-    assert files is not None
+    files = open_quickly(str(tmp_path), source, 0)
+    assert isinstance(files, tuple)
     facts = SourceFacts({"s": source.columns}, lambda _: files)
     assert facts.rows("s", (1,), [("b",), ("c",)]) == {("b",): [(2, "b")], ("c",): []}
     DeltaTable(f"{tmp_path}/s").alter.add_columns(Field("later", "string"))
     wider = replace(source, columns=(*source.columns, Column("later", STRING)))
-    assert plain_files(str(tmp_path), wider, 1) is None
-    assert plain_files(str(tmp_path), source, 1) == files
+    assert isinstance(open_quickly(str(tmp_path), wider, 1), Dataset)
+    assert open_quickly(str(tmp_path), source, 1) == files
     write_deltalake(f"{tmp_path}/p", rows, partition_by=["k"])
-    assert plain_files(str(tmp_path), replace(source, table="p"), 0) is None
-    assert plain_files("s3://bucket", source, 0) is None
+    assert isinstance(open_quickly(str(tmp_path), replace(source, table="p"), 0), Dataset)
+    assert open_quickly(str(tmp_path), replace(source, table="nowhere"), 0) is None
+    assert delta.on_this_disk("s3://bucket/s", []) is None

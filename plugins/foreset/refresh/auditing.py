@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foreset.errors import SourceError, UsageError
-from foreset.refresh.checking import compare, open_without_spark, plain_files, published
+from foreset.refresh.checking import compare, open_quickly, published
 from foreset.refresh.context import Stopwatch, read_spec
 from foreset.refresh.editing import edits_of
 from foreset.store import arrow, manifest
@@ -36,8 +36,7 @@ def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
             pin = row.views[name]
             return arrow.read(layout.resolve(pin.path), pin.version, list(pin.columns))
         source = next(source for source in program.sources if source.name == name)
-        version = row.sources[name].to_version
-        found = plain_files(layout.root, source, version) or open_without_spark(layout.root, source, version)
+        found = open_quickly(layout.root, source, row.sources[name].to_version)
         if found is None:
             raise SourceError(f"source `{name}` has a table feature that only Spark reads", "verify during a refresh")
         return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
@@ -20,11 +20,14 @@ from foreset.refresh.recounting import differences
 from foreset.store import arrow, delta, manifest
 from foreset.store.layout import Layout, is_local, table_path
 from foreset.store.rows import ViewPin
-from foreset.verify.entries import Files, Plain, Rows, SignedFiles, holds
+from foreset.verify.entries import Plain, Rows, SignedFiles, holds
 from foreset.verify.facts import Opener, SourceFacts
 from foreset.verify.sample import Claim, Staged, draw
 from foreset.verify.tabling import derivable
 from foreset.verify.verdict import Mismatch, Verdict
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
 
 LEAST_PER_VIEW = 6
 
@@ -64,8 +67,8 @@ def _sampled(context: Context, size: int) -> tuple[dict[str, dict[str, int]], li
 
     def opener(name: str) -> Plain:
         pin = context.run.sources.get(name)
-        files = plain_files(context.layout.root, context.source(name), pin.to_version) if pin is not None else None
-        return files or open_rows(context, name)
+        rows = open_quickly(context.layout.root, context.source(name), pin.to_version) if pin is not None else None
+        return open_rows(context, name) if rows is None else rows
 
     return compare(staged, context.program, context.layering, opener, size, context.run.seq)
 
@@ -171,27 +174,28 @@ def open_without_spark(root: str, source: Source, version: int) -> Dataset | pa.
         assert row is not None, f"{source.view} was pinned at seq {version}"
         pin = row.views[view]
         return arrow.read(layout.resolve(pin.path), pin.version, [column.name for column in source.columns])
+    found = _by_delta_rs(table_path(root, str(source.table)), version)
+    return found[1] if found is not None else None
+
+
+def open_quickly(root: str, source: Source, version: int) -> Plain | None:
+    """The same rows, but by their files where DuckDB reads those as they are: that takes a fraction of the time."""
+    if source.view is not None:
+        return open_without_spark(root, source, version)
     path = table_path(root, str(source.table))
+    found = _by_delta_rs(path, version)
+    if found is None:
+        return None
+    table, rows = found
+    files = None if table.metadata().partition_columns else delta.on_this_disk(path, delta.listed_files(table))
+    return tuple(files) if files and holds(files, [column.name for column in source.columns]) else rows
+
+
+def _by_delta_rs(path: str, version: int) -> tuple[DeltaTable, Dataset] | None:
+    """A table with its rows; None where delta-rs does not find it or cannot read it."""
     try:
         with delta.reading(path):
             table = delta.open_table(path, version)
-            return None if table is None else table.to_pyarrow_dataset()
+            return None if table is None else (table, table.to_pyarrow_dataset())
     except delta.SparkOnly:
         return None
-
-
-def plain_files(root: str, source: Source, version: int) -> Files | None:
-    """The files of a source that DuckDB reads as they are, which takes a fraction of the time; None for all others."""
-    path = table_path(root, str(source.table))
-    if source.view is not None or not is_local(path):
-        return None
-    try:
-        with delta.reading(path):
-            table = delta.open_table(path, version)
-            if table is None or table.metadata().partition_columns:
-                return None
-            table.to_pyarrow_dataset()  # says whether delta-rs can read it, and so we
-    except delta.SparkOnly:
-        return None
-    files = delta.on_this_disk(path, delta.listed_files(table))
-    return tuple(files) if files and holds(files, [column.name for column in source.columns]) else None

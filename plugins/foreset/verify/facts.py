@@ -60,8 +60,7 @@ class SourceFacts:
         """All rows as numbers; None where they are too many."""
         self._open(relation)
         view, columns = quoted("s_" + relation), self.columns[relation]
-        (count,) = self._connection.sql(f"SELECT count(*) FROM {view}").fetchall()[0]  # noqa: S608 - quoted
-        if count > WHOLE_ROWS:
+        if self.fanout(relation, ()) > WHOLE_ROWS:
             return None
         names = ", ".join(quoted(column.name) for column in columns)
         table = self._connection.sql(f"SELECT DISTINCT {names} FROM {view}").to_arrow_table()  # noqa: S608 - quoted
@@ -69,7 +68,7 @@ class SourceFacts:
         found = [_numbers(table.column(i), column, codes) for i, column in enumerate(columns)]
         return stacked(found, table.num_rows)
 
-    def fanout(self, relation: str, known: Asked) -> float | None:
+    def fanout(self, relation: str, known: Asked) -> float:
         """Rows for one key, about: rows by distinct keys."""
         if (relation, known) not in self._fanouts:
             if relation not in self._opened:

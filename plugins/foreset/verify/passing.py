@@ -42,12 +42,7 @@ class Passage:
 Fanout = Callable[[str, Asked], float | None]  # rows of a relation for one key of these columns; None: nobody knows
 
 
-def unknown(_: str, __: Asked) -> float | None:
-    """Where nothing is known of any relation."""
-    return None
-
-
-def passage(rule: Rule, asked: Asked, schemas: Schemas, fanout: Fanout = unknown) -> Passage:
+def passage(rule: Rule, asked: Asked, schemas: Schemas, fanout: Fanout) -> Passage:
     """Order `rule` for goals on the head columns `asked`."""
     given = tuple(p for p in asked if _binds(rule, p, schemas))
     bound = {arg.name for p in given if isinstance(arg := rule.head.args[p], Var)}
