@@ -11,7 +11,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 from tests.property.programs import random_case
-from tests.refresh_cases import in_normal_form
+from tests.refresh_cases import in_normal_form, load_program
 
 from foreset.ir.program import Program
 from foreset.ir.terms import Row
@@ -97,6 +97,29 @@ def test_bound_recomputation_agrees_with_full_evaluation() -> None:
             checked += len(asked[view.name])
     print(f"{checked} rows of {PROGRAMS} programs")
     assert checked > 10 * PROGRAMS
+
+
+NEVER_ASKED = """\
+group: gap
+sources:
+  empty: {table: raw/empty, columns: {x: int}}
+  pair: {table: raw/pair, columns: {x: int, y: int}}
+views:
+  low:
+    columns: {x: int, y: int}
+    rules: ["low(X, Y) :- pair(X, Y)"]
+  top:
+    columns: {x: int}
+    rules: ["top(X) :- pair(X, _), not empty(X)", "top(X) :- empty(X), low(X, Y), not pair(Y, Y)"]
+"""
+
+
+def test_a_view_below_that_nobody_had_to_ask_is_no_source() -> None:
+    """The second pass orders a rule that the first left before it came to `low`: `low` is in no source."""
+    program, layering = in_normal_form(load_program(NEVER_ASKED, "gap"))
+    schemas = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}
+    facts = SetFacts({"empty": [(5,), (6,)], "pair": [(1, 2)]}, schemas)
+    assert derivable({"top": {(1,)}}, layering, facts, schemas) == {"top": {(1,)}}
 
 
 @pytest.mark.slow

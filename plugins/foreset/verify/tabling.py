@@ -14,7 +14,7 @@ negation against answers that are complete.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -73,12 +73,16 @@ class _Table:
 
 @dataclass(slots=True)
 class _Pass:
-    """One pass over some strata: `views` are derived here, `settled` has final answers of lower ones."""
+    """One pass over some strata: `views` are derived here, `settled` has final answers of lower ones.
+
+    `never_counted` are the views of all strata: nothing is known of their sizes in any pass.
+    """
 
     looks: Looks
     binder: Binder
     views: Mapping[str, View]
     settled: Mapping[Goal, _Table]
+    never_counted: Set[str]
     decide_negation: bool
     tables: dict[Goal, _Table] = field(default_factory=dict)
     negated: dict[Goal, _Keys] = field(default_factory=lambda: defaultdict(_Keys))
@@ -125,10 +129,8 @@ class _Pass:
         return self._passages[key]
 
     def _fanout(self, relation: str, known: Asked) -> float | None:
-        """Both passes must order a rule alike, or the second asks what the first did not: nothing is known of views."""
-        if relation in self.views or any(relation == settled for settled, _ in self.settled):
-            return None
-        return self.looks.facts.fanout(relation, known)
+        """Both passes must order a rule alike, or the second asks what the first did not."""
+        return None if relation in self.never_counted else self.looks.facts.fanout(relation, known)
 
     def _wake(self, goal: Goal, answers: Numbers) -> None:
         keys = self.codes.packed(answers[:, list(goal[1])])
@@ -244,7 +246,7 @@ class Solver:
         if extra is not None:
             views[extra.name] = extra
         looks, binder = Looks(self.facts, self.codes, self.schemas), Binder(self.codes, self.schemas)
-        first = _Pass(looks, binder, views, {}, decide_negation=False)
+        first = _Pass(looks, binder, views, {}, views.keys(), decide_negation=False)
         for (relation, asked), keys in goals.items():
             kinds = [self.schemas[relation][position] for position in asked]
             first.ask((relation, asked), self.codes.rows(list(keys), kinds))
@@ -307,7 +309,7 @@ def _decided(first: _Pass, parts: Sequence[Sequence[View]]) -> dict[Goal, _Table
     settled: dict[Goal, _Table] = {}
     for part in parts:
         own = {view.name: view for view in part}
-        work = _Pass(first.looks, first.binder, own, settled, decide_negation=True)
+        work = _Pass(first.looks, first.binder, own, settled, first.never_counted, decide_negation=True)
         for (relation, known), table in first.tables.items():
             if relation in own:
                 work.ask((relation, known), table.keys.all(len(known)))
