@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-from bench.worlds import Change, Fingerprint, fingerprint, write_changes, write_table
+from bench.worlds import NO_KEYS, Change, Fingerprints, fingerprint, write_changes, write_table
 
 RULES = """\
 group: {group}
+max_rounds: 10000
 sources:
   edge: {{table: raw/edge, columns: {{src: bigint, dst: bigint}}}}
 views:
   closure:
     columns: {{src: bigint, dst: bigint}}
+    strategy: {strategy}
     rules:
       - closure(X, Y) :- edge(X, Y)
       - closure(X, Y) :- edge(X, Z), closure(Z, Y)
@@ -26,6 +29,18 @@ select src, dst from reach
 Edge = tuple[int, int]
 
 
+def recursive(pathway: str) -> dict[str, str]:
+    """Peers of a view that reads itself; `pathway` names the program that peers/incremental.py has for it."""
+    return {
+        "spark": "not: Spark's recursive queries keep duplicates (UNION ALL only)",
+        "merge": "not: no keys say which rows a change touches",
+        "pg_ivm": "not: no recursion",
+        "nemo": "rules",
+        "clingo": "rules",
+        "pathway": pathway,
+    }
+
+
 @dataclass(slots=True)
 class Graph:
     """A changing graph; `layers` > 0 keeps every edge between neighbouring layers, so that there is no cycle."""
@@ -34,21 +49,25 @@ class Graph:
     nodes: int
     layers: int = 0
     edges: set[Edge] = field(default_factory=set)
+    deletions: tuple[int, ...] = ()  # nothing but these
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
-    view = "closure"
     tables = ("edge",)
-    query = QUERY
+    keyed = NO_KEYS
+    queries: Mapping[str, str] = field(default_factory=lambda: {"closure": QUERY})
+    peers: Mapping[str, str] = field(default_factory=lambda: recursive("closure"))
 
-    def spec(self, group: str) -> str:
+    def spec(self, group: str, strategy: str = "auto") -> str:
         """The view's spec under a group's name."""
-        return RULES.format(group=group)
+        return RULES.format(group=group, strategy=strategy)
 
     def create(self, root: str) -> None:
         """Write the graph as a Delta table."""
-        write_table(root, "raw/edge", _table(sorted(self.edges)))
+        write_table(root, "raw/edge", edge_table(sorted(self.edges)))
 
     def changes(self) -> list[tuple[str, int, str]]:
         """Label, size and kind of each change, in order."""
+        if self.deletions:
+            return [(f"delete {n:,}", n, "delete") for n in self.deletions]
         sizes = {"1": 1, "10": 10, "100": 100, "1 %": max(1, len(self.edges) // 100)}
         return [(f"{kind} {label}", n, kind) for label, n in sizes.items() for kind in ("insert", "delete", "mixed")]
 
@@ -65,13 +84,13 @@ class Graph:
             if edge not in self.edges:
                 came.add(edge)
         self.edges = (self.edges - gone) | came
-        plus, minus = _table(sorted(came)), _table(sorted(gone))
+        plus, minus = edge_table(sorted(came)), edge_table(sorted(gone))
         write_changes(root, "raw/edge", plus, minus)
         return Change(plus.num_rows, minus.num_rows)
 
-    def expected(self, _root: str) -> Fingerprint:
+    def expected(self, _root: str) -> Fingerprints:
         """Number and hash of the closure's rows, by bit sets."""
-        return fingerprint(closure(self.nodes, np.array(sorted(self.edges), dtype=np.int64)))
+        return {"closure": fingerprint(closure(self.nodes, np.array(sorted(self.edges), dtype=np.int64)))}
 
     def edge(self) -> Edge:
         """Any edge that the graph may have."""
@@ -100,7 +119,13 @@ def digraph(nodes: int, edges: int) -> Graph:
     return graph
 
 
-def _table(edges: list[Edge], names: tuple[str, str] = ("src", "dst")) -> pa.Table:
+def path(nodes: int, deletions: tuple[int, ...]) -> Graph:
+    """One long path, of which edges go."""
+    return Graph("path", nodes, nodes, {(node, node + 1) for node in range(nodes - 1)}, deletions)
+
+
+def edge_table(edges: list[Edge], names: tuple[str, str] = ("src", "dst")) -> pa.Table:
+    """Edges as rows."""
     return pa.table({name: pa.array([edge[i] for edge in edges], pa.int64()) for i, name in enumerate(names)})
 
 
@@ -133,6 +158,7 @@ sources:
 views:
   same:
     columns: {{a: bigint, b: bigint}}
+    strategy: {strategy}
     rules:
       - same(X, Y) :- parent(X, P), parent(Y, P)
       - same(X, Y) :- parent(X, A), same(A, B), parent(Y, B)
@@ -149,22 +175,23 @@ with recursive same as (
 class Tree:
     """A binary tree; who is of the same generation as whom."""
 
-    depth: int
+    depth: int  # levels, the root's included
     name: str = "generation"
     edges: set[Edge] = field(default_factory=set)
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
-    view = "same"
     tables = ("parent",)
-    query = SAME
+    keyed = NO_KEYS
+    queries: Mapping[str, str] = field(default_factory=lambda: {"same": SAME})
+    peers: Mapping[str, str] = field(default_factory=lambda: recursive("generation"))
 
-    def spec(self, group: str) -> str:
+    def spec(self, group: str, strategy: str = "auto") -> str:
         """The view's spec under a group's name."""
-        return GENERATION.format(group=group)
+        return GENERATION.format(group=group, strategy=strategy)
 
     def create(self, root: str) -> None:
         """Write the tree."""
         self.edges = {(k, k // 2) for k in range(2, 2**self.depth)}
-        write_table(root, "raw/parent", _table(sorted(self.edges), PARENTS))
+        write_table(root, "raw/parent", edge_table(sorted(self.edges), PARENTS))
 
     def changes(self) -> list[tuple[str, int, str]]:
         """Leaves come and go."""
@@ -182,10 +209,10 @@ class Tree:
             first = max(child for child, _ in self.edges) + 1
             came = {(first + k, int(self.rng.integers(leaves // 2, leaves))) for k in range(size)}
         self.edges = (self.edges - gone) | came
-        write_changes(root, "raw/parent", _table(sorted(came), PARENTS), _table(sorted(gone), PARENTS))
+        write_changes(root, "raw/parent", edge_table(sorted(came), PARENTS), edge_table(sorted(gone), PARENTS))
         return Change(len(came), len(gone))
 
-    def expected(self, _root: str) -> Fingerprint:
+    def expected(self, _root: str) -> Fingerprints:
         """All pairs of each level: levels are found from the root, without recursion of a database."""
         parent = dict(self.edges)
         level: dict[int, int] = {1: 0}
@@ -196,4 +223,4 @@ class Tree:
             levels[level[child]].append(child)
         pairs = [np.meshgrid(np.array(nodes), np.array(nodes)) for nodes in levels if nodes]
         a, b = (np.concatenate([pair[side].ravel() for pair in pairs]) for side in (0, 1))
-        return fingerprint(pa.table({"a": a, "b": b}))
+        return {"same": fingerprint(pa.table({"a": a, "b": b}))}

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from bench.refresh import Line, Run
+from bench.core import Line, PeerRun, Run
 
-PHASES = ("open", "capture", "stratum", "verify", "commit", "publish")
+PHASES = ("open", "capture", "stratum", "verify", "quality", "commit", "publish")
 
 
 def plain(line: Line) -> str:
     """One line for people who wait."""
     ratio = f"{line.ratio:5.1f}x" if line.ratio else "      "
     built = f"recompute {line.built.seconds:7.2f} s" if line.built else " " * 19
-    peer = f"  DuckDB {line.peer:6.2f} s {line.peer_ratio:5.1f}x" if line.peer else ""
-    return f"{line.case:8} {line.change:11} {line.kept.seconds:7.2f} s  {built} {ratio}{peer}  {told(line.kept)}"
+    peers = "".join(f"  {name} {told_peer(one)}" for name, one in line.peers.items() if one.seconds is not None)
+    return f"{line.case:10} {line.change:14} {line.kept.seconds:7.2f} s  {built} {ratio}{peers}  {told(line.kept)}"
+
+
+def told_peer(one: PeerRun) -> str:
+    """Its seconds."""
+    return "-" if one.seconds is None else f"{one.seconds:.2f} s"
 
 
 def told(run: Run) -> str:
@@ -28,35 +32,46 @@ def told(run: Run) -> str:
     return (
         f"{run.strategy} in {run.engine or 'no engine'}, {run.rounds} rounds, "
         f"+{run.inserted:,} -{run.deleted:,}, over-deleted {run.overdeleted:,}, "
-        f"rederived {run.rederived:,}, read {run.rows_read:,}, {run.peak_mb:,} MB; {phases}"
+        f"rederived {run.rederived:,}, read {run.rows_read:,}, wrote {run.written:,}, {run.peak_mb:,} MB; {phases}"
     )
 
 
-def markdown(lines: Sequence[Line], facts: dict[str, Any]) -> str:
-    """A table per case."""
-    parts = [", ".join(f"{key} {value}" for key, value in facts.items()), ""]
+def head(facts: Mapping[str, Any]) -> str:
+    """The machine in one line."""
+    return ", ".join(f"{key} {value}" for key, value in facts.items())
+
+
+def tables(lines: Sequence[Line]) -> str:
+    """A table per world."""
+    parts: list[str] = []
     for case in dict.fromkeys(line.case for line in lines):
-        parts += [f"## {case}", "", *_table([line for line in lines if line.case == case]), ""]
+        those = [line for line in lines if line.case == case]
+        parts += [f"### {case}", "", *_table(those), "", *_reasons(those)]
     return "\n".join(parts)
 
 
-def _table(lines: Iterable[Line]) -> Iterable[str]:
-    head = ("change", "rows of the view", "refresh s", "recompute s", "ratio", "DuckDB s", "ratio", "strategy",
-            "engine", "rounds", "+", "-",
-            "over-deleted", "rederived", "rows read", "peak MB", "its", *(f"{p} s" for p in PHASES))  # fmt: skip
-    yield _row(head)
-    yield _row(["---"] * len(head))
+def _table(lines: Sequence[Line]) -> Iterable[str]:
+    peers = peers_of(lines)
+    yield row(("change", "rows of the views", "refresh s", "recompute s", "ratio",
+               *(part for name in peers for part in (f"{name} s", "ratio")), "strategy", "engine", "rounds", "+", "-",
+               "over-deleted", "rederived", "rows read", "rows written", "peak MB", "its",
+               *(f"{p} s" for p in PHASES)))  # fmt: skip
+    yield row(["---"] * (17 + 2 * len(peers) - 2 + len(PHASES)))
     for line in lines:
         kept, built = line.kept, line.built
-        yield _row(
+        versus = [
+            part
+            for name in peers
+            for part in (told_peer(line.peers[name])[:-2] if name in line.peers else "", times(line.against(name)))
+        ]
+        yield row(
             [
                 line.change,
                 f"{line.rows:,}",
                 f"{kept.seconds:.2f}",
                 f"{built.seconds:.2f}" if built else "",
-                f"{line.ratio:.1f}" if line.ratio else "",
-                f"{line.peer:.2f}" if line.peer else "",
-                f"{line.peer_ratio:.1f}" if line.peer_ratio else "",
+                times(line.ratio),
+                *versus,
                 kept.strategy,
                 kept.engine,
                 kept.rounds,
@@ -65,6 +80,7 @@ def _table(lines: Iterable[Line]) -> Iterable[str]:
                 f"{kept.overdeleted:,}",
                 f"{kept.rederived:,}",
                 f"{kept.rows_read:,}",
+                f"{kept.written:,}",
                 f"{kept.peak_mb:,}",
                 f"{built.peak_mb:,}" if built else "",
                 *(f"{kept.phases[name]:.2f}" if name in kept.phases else "" for name in PHASES),
@@ -72,13 +88,41 @@ def _table(lines: Iterable[Line]) -> Iterable[str]:
         )
 
 
-def _row(cells: Iterable[object]) -> str:
+def peers_of(lines: Iterable[Line]) -> list[str]:
+    """Peers that have a time in any line."""
+    return list(dict.fromkeys(n for line in lines for n, one in line.peers.items() if one.seconds is not None))
+
+
+def _reasons(lines: Iterable[Line]) -> Iterable[str]:
+    """Why a peer has no time, and what else is to be said of those that have one; each once."""
+    said: dict[str, list[str]] = {}
+    for line in lines:
+        for name, one in line.peers.items():
+            if one.note:
+                said.setdefault(f"- {name}: {one.note}", []).append(line.change)
+    for text, changes in said.items():
+        yield text if len(changes) > 1 else f"{text} ({changes[0]})"
+    if said:
+        yield ""
+
+
+def times(ratio: float | None) -> str:
+    """A ratio."""
+    return f"{ratio:.1f}" if ratio else ""
+
+
+def row(cells: Iterable[object]) -> str:
+    """A row of a Markdown table."""
     return f"| {' | '.join(map(str, cells))} |"
 
 
-def keep(folder: Path, name: str, lines: Sequence[Line], facts: dict[str, Any]) -> None:
+def data(lines: Sequence[Line], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """All of it for programs."""
+    return {"machine": facts, "lines": [{**asdict(line), "ratio": line.ratio} for line in lines]}
+
+
+def keep(folder: Path, name: str, text: str, found: Mapping[str, Any]) -> None:
     """Write Markdown and JSON."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.md").write_text(f"# make bench-refresh\n\n{markdown(lines, facts)}")
-    data = {"machine": facts, "lines": [{**asdict(line), "ratio": line.ratio} for line in lines]}
-    (folder / f"{name}.json").write_text(json.dumps(data, indent=1) + "\n")
+    (folder / f"{name}.md").write_text(text)
+    (folder / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")

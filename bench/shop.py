@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import duckdb
 import numpy as np
 import pyarrow as pa
-from bench.worlds import Change, Fingerprint, fingerprint, write_changes, write_table
+from bench.worlds import Change, Fingerprints, Keyed, by_duckdb, fingerprints, write_changes, write_table
 from deltalake import DeltaTable
 
 SPEC = """\
@@ -21,6 +21,7 @@ sources:
 views:
   sale:
     columns: {{line: bigint, segment: string, region: string, country: string, value: bigint}}
+    strategy: {strategy}
     rules:
       - |
         sale(L, G, R, K, V) :- line(L, C, P, S, Q), Q >= 5, customer(C, G), product(P, M, A), A < 400,
@@ -33,6 +34,14 @@ join store s on s.id = l.store join maker m on m.id = p.maker
 where l.quantity >= 5 and p.price < 400 and s.region <> 'north'
 """
 TABLES = ("line", "customer", "product", "store", "maker")
+FLAT = {  # peers of views without recursion
+    "spark": "sql",
+    "merge": "sql",
+    "pg_ivm": "sql",
+    "nemo": "not: it recomputes in memory as DuckDB does, and is here for recursion",
+    "clingo": "not: it recomputes in memory as DuckDB does, and is here for recursion",
+    "pathway": "not: its program would have to be written by hand, and is here for recursion",
+}
 
 
 @dataclass(slots=True)
@@ -44,13 +53,16 @@ class Shop:
     fixed: int = 0  # rows of each change; 0: a thousandth
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
     next_id: int = 0
-    view = "sale"
     tables = TABLES
-    query = QUERY
+    queries: Mapping[str, str] = field(default_factory=lambda: {"sale": QUERY})
+    peers: Mapping[str, str] = field(default_factory=lambda: FLAT)
+    keyed: Mapping[str, Keyed] = field(
+        default_factory=lambda: {"sale": Keyed(("line",), "select distinct id as line from line_changes")}
+    )
 
-    def spec(self, group: str) -> str:
+    def spec(self, group: str, strategy: str = "auto") -> str:
         """The view's spec under a group's name."""
-        return SPEC.format(group=group)
+        return SPEC.format(group=group, strategy=strategy)
 
     def create(self, root: str) -> None:
         """Write all five tables."""
@@ -82,12 +94,9 @@ class Shop:
         write_changes(root, "raw/line", plus, minus)
         return Change(plus.num_rows, minus.num_rows)
 
-    def expected(self, root: str) -> Fingerprint:
+    def expected(self, root: str) -> Fingerprints:
         """The same join by DuckDB."""
-        with duckdb.connect() as connection:
-            for name in TABLES:
-                connection.register(name, DeltaTable(f"{root}/raw/{name}").to_pyarrow_dataset())
-            return fingerprint(connection.sql(QUERY).to_arrow_table())
+        return fingerprints(by_duckdb(self, root))
 
     def _lines(self, count: int) -> pa.Table:
         few = max(self.lines // 100, 50)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import duckdb
 import numpy as np
 import pyarrow as pa
-from bench.worlds import Change, Fingerprint, fingerprint, write_changes, write_table
-from deltalake import DeltaTable
+from bench.shop import FLAT
+from bench.worlds import NO_KEYS, Change, Fingerprints, by_duckdb, fingerprints, write_changes, write_table
 
 CHAIN, BESIDE = 10, 40
 ONE, DEEP = 1, 0  # kinds of events: only one view reads the first, the chain reads the second
+
+
+def queries() -> dict[str, str]:
+    """All fifty views in SQL."""
+    chain = {f"step{k + 1}": f"select id, value + {k} as value from event where kind = {DEEP}" for k in range(CHAIN)}
+    return chain | {f"kind{k}": f"select id, value from event where kind = {k}" for k in range(1, BESIDE + 1)}
 
 
 @dataclass(slots=True)
@@ -23,13 +28,14 @@ class Views:
     name: str = "views"
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
     next_id: int = 0
-    view = f"step{CHAIN}"
     tables = ("event",)
-    query = f"select id, value + {CHAIN - 1} as value from event where kind = {DEEP}"
+    keyed = NO_KEYS
+    queries: Mapping[str, str] = field(default_factory=queries)
+    peers: Mapping[str, str] = field(default_factory=lambda: FLAT)
 
-    def spec(self, group: str) -> str:
+    def spec(self, group: str, strategy: str = "auto") -> str:
         """The spec under a group's name."""
-        columns = "    columns: {id: bigint, value: bigint}\n    rules:\n"
+        columns = f"    columns: {{id: bigint, value: bigint}}\n    strategy: {strategy}\n    rules:\n"
         source = "event: {table: raw/event, columns: {id: bigint, kind: int, value: bigint}}"
         text = f"group: {group}\nsources:\n  {source}\nviews:\n"
         text += f"  step1:\n{columns}      - step1(I, V) :- event(I, {DEEP}, V)\n"
@@ -54,11 +60,9 @@ class Views:
         write_changes(root, "raw/event", plus, plus.slice(0, 0))
         return Change(plus.num_rows, 0)
 
-    def expected(self, root: str) -> Fingerprint:
-        """The end of the chain, by DuckDB."""
-        with duckdb.connect() as connection:
-            connection.register("event", DeltaTable(f"{root}/raw/event").to_pyarrow_dataset())
-            return fingerprint(connection.sql(self.query).to_arrow_table())
+    def expected(self, root: str) -> Fingerprints:
+        """All views by DuckDB."""
+        return fingerprints(by_duckdb(self, root))
 
     def _events(self, count: int, kinds: Sequence[int]) -> pa.Table:
         first, self.next_id = self.next_id, self.next_id + count

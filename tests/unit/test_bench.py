@@ -6,8 +6,9 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
-from bench import stdel
+from bench import instances, stdel
 from bench.graphs import Graph, closure, digraph, layered
+from bench.strata import measure, world
 from bench.worlds import fingerprint
 
 np = pytest.importorskip("numpy")
@@ -44,12 +45,18 @@ def test_fingerprints_see_rows_and_not_their_order() -> None:
 
 
 @pytest.mark.parametrize("shape", list(stdel.SHAPES))
-def test_every_strategy_deletes_the_same_rows(shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_strategy_deletes_the_same_rows(shape: str, tmp_path: Path) -> None:
     """Worlds of a few rows, through the benchmark's own measure, which compares what the strategies take away."""
-    monkeypatch.setitem(stdel.SIZES, shape, {"tiny": {"joins": 12, "dag": (4, 6), "sparse": 60}[shape]})
-    made = stdel.world(shape, "tiny", tmp_path)
-    lines = list(stdel.measure(made, "tiny", 5, 2))
+    made = world(stdel.SHAPES[shape], {"joins": 12, "dag": (4, 6), "sparse": 60}[shape], tmp_path)
+    lines = list(measure(made, stdel.STRATEGIES, "tiny", 5, 2))
     assert {line.strategy for line in lines} >= {"stdel", "dred", "dredc", "recompute"}
     assert len({line.gone for line in lines}) == 1
     assert stdel.space(made, "tiny")["supports"] > 0
     assert "stdel" in stdel.table(lines, [stdel.space(made, "tiny")])
+
+
+def test_cliques_cost_dred_many_more_rule_instances_than_dredc(tmp_path: Path) -> None:
+    made = world(instances.SHAPES["clique"], 6, tmp_path)
+    lines = list(measure(made, instances.STRATEGIES, "6", 1, 1))
+    assert [line.strategy for line in lines] == ["dred", "dredc"]
+    assert instances.ratios(lines, "clique")["6", 1] > 10
