@@ -1,4 +1,16 @@
-# Benchmarks; ARGS goes to the program, such as ARGS="--case dag --only 'delete 1'".
+# Benchmarks; ARGS goes to the program. All of them with peers, one report: ARGS="--only B1,B6 --scale small|medium|full"
+.PHONY: bench
+bench: setup
+	@$(BIN)/python -m bench.suite $(ARGS)
+
+# Locks of the peers, which Foreset itself never installs.
+.PHONY: bench-lock
+bench-lock: setup
+	$(BIN)/uv pip compile bench/requirements-peers.in --quiet --universal --python-version 3.11 --generate-hashes \
+	    --no-emit-index-url --custom-compile-command 'make bench-lock' --output-file bench/requirements-peers.txt
+	cd bench && npm install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts
+
+# Refreshes against our own recompute alone, such as ARGS="--case B1 --only 'delete 1'".
 .PHONY: bench-refresh
 bench-refresh: setup
 	@$(BIN)/python -m bench.refresh $(ARGS)

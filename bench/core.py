@@ -110,7 +110,7 @@ class Watch:
                 spent -= self.phases["open"]
             self.phases[name] = self.phases.get(name, 0.0) + spent
             self._last = now
-            self.engines |= {str(event["engine"])} if "engine" in event else set()
+            self.engines |= {str(event["engine"])} if event.get("engine") else set()
         elif event["event"] == "work":
             for key in ("overdeleted", "rederived"):
                 self.work[key] = max(self.work.get(key, 0), int(event.get(key) or 0))
@@ -136,7 +136,7 @@ def measured(warehouse: Warehouse, root: str, group: str, mode: str, engine: str
     reads = {name: sum(one.rows_read.values()) for name, one in result.views.items()}
     return Run(
         result.status,
-        view.strategy,
+        " and ".join(sorted({one.strategy for one in result.views.values()} - {"skip"})) or "skip",
         " and ".join(sorted(watch.engines)),
         view.reason,
         round(result.seconds, 3),

@@ -17,7 +17,7 @@ from bench.worlds import World
 CACHE = Path(__file__).resolve().parent.parent / ".cache"
 TPCHGEN = CACHE / "bench-peers" / "venv" / "bin" / "tpchgen-cli"
 SCALES = ("small", "medium", "full")
-SCALE_FACTORS = {"small": 0.01, "medium": 0.1, "full": 1.0}
+SCALE_FACTORS = {"small": 0.001, "medium": 0.01, "full": 1.0}
 Makers = Mapping[str, list[Callable[[], World]]]
 
 

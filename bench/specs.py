@@ -18,7 +18,7 @@ def spec(path: Path, group: str, strategy: str) -> str:
         name: {"columns": view["columns"], "strategy": strategy, "rules": view["rules"]}
         for name, view in found["views"].items()
     }
-    return yaml.safe_dump({"group": group, "sources": sources, "views": views}, sort_keys=False)
+    return yaml.safe_dump({"group": group, "sources": sources, "views": views}, sort_keys=False, width=10**6)
 
 
 def queries(path: Path) -> dict[str, str]:

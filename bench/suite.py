@@ -1,0 +1,136 @@
+"""`make bench`: every benchmark with its peers in one run on one machine, and one report.
+
+    python -m bench.suite [--only B1,B6] [--scale small|medium|full] [--no-peers] [--factor 0.1] [--limit SECONDS]
+
+The report goes to bench/results/bench-DATE.md, with its numbers in .json and its charts in .svg files beside it. It is
+written after each world, so that a run that is cut leaves behind what it has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench import instances, machine, report, summary
+from bench.core import Bench, Line, Settings
+from bench.peers import away, install
+from bench.peers.here import DuckDb, MergePerView, Peer, SparkRecompute
+from bench.refresh import RESULTS, place
+from bench.scales import SCALES, Missing, worlds
+from bench.strata import Line as Strata
+from bench.targets import Results
+from bench.worlds import World
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BENCHMARKS = ("B1", "B2", "B4", "B5", "B6", "B7", "growth", "join")
+
+
+@dataclass(slots=True)
+class Suite:
+    """One run of the command."""
+
+    given: argparse.Namespace
+    found: dict[str, list[Line]] = field(default_factory=dict)
+    instances: list[Strata] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what could not be measured, and why
+    facts: dict[str, object] = field(default_factory=machine.facts)
+
+    def run(self) -> None:
+        """Measure what was asked for, and keep it."""
+        makers = worlds(self.given.scale, self.given.factor)
+        for benchmark in self.given.only:
+            for make in makers[benchmark]:
+                self._world(benchmark, make)
+                self.keep()
+            if benchmark == "B4":
+                self._instances()
+                self.keep()
+
+    def _world(self, benchmark: str, make: Callable[[], World]) -> None:
+        try:
+            world = make()
+        except (Missing, RuntimeError) as problem:
+            self._note(f"{benchmark} was not run: {problem}")
+            return
+        lines = self.found.setdefault(benchmark, [])
+        try:
+            lines.extend(self._lines(world))
+        except Exception as problem:  # noqa: BLE001 - the other benchmarks go on; the report says what happened
+            self._note(f"{benchmark}, {world.name}: stopped by {type(problem).__name__}: {problem}")
+
+    def _lines(self, world: World) -> Iterator[Line]:
+        with place(self.given.spark, warm=self.given.scale != "small") as (root, session):
+            lines = []
+            bench = Bench(world, root, session, Settings(self.given.engine), self._peers(session))
+            for line in bench.lines():
+                print(report.plain(line), flush=True)
+                lines.append(line)
+                yield line
+            if self.given.peers:
+                with tempfile.TemporaryDirectory(prefix="foreset-bench-") as folder:
+                    away.run_all(world, root, lines, Path(folder), self.given.limit)
+                print(*map(summary.told_peers, lines), sep="\n", flush=True)
+
+    def _peers(self, spark: SparkSession) -> Sequence[Peer]:
+        limit = self.given.limit
+        here: list[Peer] = [DuckDb(limit)]
+        return [*here, SparkRecompute(spark, limit), MergePerView(spark, limit)] if self.given.peers else here
+
+    def _instances(self) -> None:
+        for one in instances.measured(self.given.scale):
+            print(one, flush=True)
+            if isinstance(one, instances.Failed):
+                self._note(f"B4, {one.shape} of {one.size}, {one.deleted} deleted: {one.reason}")
+            else:
+                self.instances.append(one)
+
+    def _note(self, text: str) -> None:
+        print(text, flush=True)
+        self.notes.append(text)
+
+    def keep(self) -> None:
+        """Write the report as far as it has come."""
+        facts = {**self.facts, "scale": self.given.scale, "engine": self.given.engine}
+        summary.keep(self.given.out, Results(self.found, self.instances), facts, self.notes)
+
+
+def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """What the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", type=_names, default=BENCHMARKS, help=f"some of {','.join(BENCHMARKS)}")
+    parser.add_argument("--scale", choices=SCALES, default="full")
+    parser.add_argument("--factor", type=float, help="the scale factor of TPC-H, if not that of the scale")
+    parser.add_argument("--engine", choices=("auto", "spark", "inproc"), default="auto", help="what runs the steps")
+    parser.add_argument("--limit", type=float, default=600.0, help="seconds that a peer may take for one world")
+    parser.add_argument("--no-peers", dest="peers", action="store_false", help="no peers but DuckDB")
+    parser.add_argument("--spark", default="embedded", help="as FORESET_SPARK")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the report")
+    return parser.parse_args(arguments)
+
+
+def _names(text: str) -> Sequence[str]:
+    names = text.split(",")
+    if unknown := set(names) - set(BENCHMARKS):
+        message = f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}"
+        raise argparse.ArgumentTypeError(message)
+    return names
+
+
+def main(arguments: Sequence[str] | None = None) -> Suite:
+    """Install peers, run, keep."""
+    suite = Suite(options(arguments))
+    if suite.given.peers:
+        suite.notes.extend(install.all_peers())
+    suite.run()
+    suite.keep()
+    return suite
+
+
+if __name__ == "__main__":
+    main()
