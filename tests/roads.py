@@ -5,6 +5,7 @@ A road is two letters, and a graph is words: `ab bc` are the roads from a to b a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +20,8 @@ from foreset.errors import EvaluationError
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering
 from foreset.reference.replica import Delta
+from foreset.refresh.inprocess import VARIABLE
+from foreset.refresh.whole import RefreshResult
 from foreset.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -112,6 +115,12 @@ class World:
     def open(self) -> Warehouse:
         """What a user has in hand."""
         return foreset.open(self.root, str(self.specs), self.spark)
+
+    def settle(self, **options: Any) -> RefreshResult:
+        """A refresh before or after the one that a test is about: in process, which takes a tenth of the time."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(os.environ, VARIABLE, "auto")
+            return self.open().refresh("reach", **options)
 
     def insert(self, *roads: str | tuple[str | None, str]) -> None:
         """New roads."""

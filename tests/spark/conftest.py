@@ -53,9 +53,12 @@ def spark(spark_handle: SessionHandle) -> SparkSession:
 
 
 @pytest.fixture(autouse=True)
-def engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """These tests are about Spark: small as their tables are, strata run there, and not in process."""
-    if "FORESET_ENGINE" not in os.environ:
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests are about Spark: small as their tables are, strata run there, and not in process.
+
+    But for those marked `anywhere`: they are about what comes before and after strata.
+    """
+    if "FORESET_ENGINE" not in os.environ and request.node.get_closest_marker("anywhere") is None:
         monkeypatch.setenv("FORESET_ENGINE", "spark")
 
 

@@ -44,7 +44,7 @@ NIGHTS = (("bc", "hd"), ("fe", "ga"), ("dc", "gh"), ("ab", "bx"), ("cg", "hf")) 
 @pytest.mark.parametrize("point", CHOSEN)
 def test_killed_at(point: str, seed: int, world: World, server_url: str) -> None:
     wh = world.open()
-    wh.refresh("reach")
+    world.settle()
     gone, came = NIGHTS[seed]
     world.delete(gone)
     world.insert(came)
@@ -94,4 +94,4 @@ def test_a_stranger_cannot_publish_what_was_overtaken(world: World, spark: Spark
         commit(slow)  # type: ignore[arg-type]
     assert [row["refresh_id"] for row in world.open().manifest("reach")] == ["quick"]
     world.insert("zz")
-    assert world.open().refresh("reach").seq == 2
+    assert world.settle().seq == 2

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.spark
 @pytest.fixture
 def world(world: World) -> World:
     """At seq 1, with a night of changes waiting."""
-    world.open().refresh("reach", verify="off")
+    world.settle(verify="off")
     world.night()
     return world
 
@@ -44,9 +44,8 @@ def unharmed(world: World) -> None:
 
 def goes_on(world: World, refresh_id: str = "night") -> None:
     """The same refresh, once the fault is gone."""
-    wh = world.open()
-    assert wh.refresh("reach", mode="incremental", refresh_id=refresh_id, verify="full").seq == 2
-    assert words(wh.read("reach.closure")) == closed(AFTER_THE_NIGHT)
+    assert world.settle(mode="incremental", refresh_id=refresh_id, verify="full").seq == 2
+    assert words(world.open().read("reach.closure")) == closed(AFTER_THE_NIGHT)
 
 
 def fails(world: World, kind: type[Exception], *parts: str, refresh_id: str = "night") -> None:
@@ -91,9 +90,8 @@ def test_a_source_file_that_is_gone(world: World) -> None:
     fails(world, foreset.ForesetError, "edge")
     unharmed(world)
     away.rename(newest)
-    wh = world.open()
-    assert wh.refresh("reach", mode="incremental", verify="full").seq == 2
-    assert "xy" in words(wh.read("reach.closure"))
+    assert world.settle(mode="incremental", verify="full").seq == 2
+    assert "xy" in words(world.open().read("reach.closure"))
 
 
 @contextmanager

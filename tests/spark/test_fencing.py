@@ -47,7 +47,7 @@ def asleep(process: subprocess.Popen[str]) -> None:
 @pytest.fixture
 def world(world: World) -> World:
     """At seq 1, with a night of changes waiting."""
-    world.open().refresh("reach", verify="off")
+    world.settle(verify="off")
     world.night()
     return world
 
@@ -76,7 +76,7 @@ def test_a_paused_refresh_wakes_after_its_successor(point: str, world: World, se
     assert [(row["seq"], row["refresh_id"]) for row in wh.manifest("reach")][1:] == [(2, "successor")]
     assert words(wh.read("reach.closure")) == after
     world.insert("gz")
-    assert wh.refresh("reach", "incremental", verify="full").seq == 3
+    assert world.settle(mode="incremental", verify="full").seq == 3
     assert words(wh.read("reach.closure")) == closed(f"{AFTER_THE_NIGHT} gz")
 
 

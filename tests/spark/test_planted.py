@@ -42,7 +42,7 @@ def staged(warehouse: str, tmp_path: Path, spark: SparkSession) -> Context:
     """A night that is staged and not verified yet: the chain is cut and joined elsewhere."""
     world = World(warehouse, tmp_path / "specs", spark, START)
     wh = world.open()
-    wh.refresh("reach", verify="off")
+    world.settle(verify="off")
     world.delete("fg")
     world.insert("ag la")
     context = open_refresh(spark, wh.layout("reach"), wh.spec("reach"), Request("night", "incremental"))

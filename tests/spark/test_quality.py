@@ -27,7 +27,7 @@ from foreset.store import events
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.anywhere]
 
 CLOSED = "  closed: {table: sales/closed, columns: {city: string}}\n"
 SIZE = """\

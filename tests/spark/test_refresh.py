@@ -33,7 +33,7 @@ def test_a_night_a_load_and_a_quiet_night(world: World) -> None:
     assert words(wh.read("reach.closure")) == closed(AFTER_THE_NIGHT)
     assert words(wh.read("reach.dead_end")) == {"b", "g"}
     assert {name: view.strategy for name, view in second.views.items()} == {
-        "closure": "dredf", "dead_end": "counting", "two_steps": "counting"
+        "closure": "spread", "dead_end": "counting", "two_steps": "counting"
     }  # fmt: skip
     assert second.verification["verdict"] == "passed"
     assert second.verification["rows"] > 20
@@ -48,6 +48,7 @@ def test_a_night_a_load_and_a_quiet_night(world: World) -> None:
     assert words(exported) == words(wh.read("reach.closure"))
 
 
+@pytest.mark.anywhere
 def test_the_same_refresh_twice_is_one(world: World) -> None:
     wh = world.open()
     assert wh.refresh("reach", refresh_id="night-1").seq == 1
@@ -76,6 +77,7 @@ def test_a_changed_an_added_and_a_removed_view(world: World) -> None:
     assert set(wh.manifest("reach")[-1]["views"]) == {"closure", "two_steps", "loop"}
 
 
+@pytest.mark.anywhere
 def test_comments_and_order_rebuild_nothing(world: World) -> None:
     wh = world.open()
     wh.refresh("reach")
@@ -84,6 +86,7 @@ def test_comments_and_order_rebuild_nothing(world: World) -> None:
     assert wh.refresh("reach").status == "unchanged"
 
 
+@pytest.mark.anywhere
 def test_a_dry_run_publishes_nothing(world: World) -> None:
     wh = world.open()
     wh.refresh("reach")
@@ -173,6 +176,7 @@ def test_bad_input_stops_with_a_reason_and_the_last_state_stays(world: World) ->
     assert len(wh.manifest("reach")) == 1
 
 
+@pytest.mark.anywhere
 def test_rollback_and_on(world: World) -> None:
     from foreset.store.rollback import roll_back
 
@@ -186,6 +190,7 @@ def test_rollback_and_on(world: World) -> None:
     assert words(wh.read("reach.closure")) == closed(f"{PAPER} ga")
 
 
+@pytest.mark.anywhere
 def test_events_and_report_lie_in_the_run_directory(world: World) -> None:
     seen: list[str] = []
     world.open().refresh("reach", refresh_id="night", listen=lambda event: seen.append(event["event"]))

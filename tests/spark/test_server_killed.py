@@ -34,7 +34,7 @@ def test_killed_in_the_middle_of_a_recursion(world: World) -> None:
     with open_session("embedded", world.root, SMALL) as handle:
         world.spark = handle.spark
         wh = world.open()
-        wh.refresh("reach", verify="off")
+        world.settle(verify="off")
         world.night()
         server = inspect_server(world.root, SMALL)
 

@@ -49,7 +49,7 @@ def test_two_strata_at_work_together(world: World, monkeypatch: pytest.MonkeyPat
 
 def test_one_fails_and_the_others_end(world: World) -> None:
     wh = world.open()
-    wh.refresh("reach")
+    world.settle()
     seen: list[dict[str, Any]] = []
     world.insert("hd")
     world.spec(REACH + BROKEN)
@@ -59,5 +59,5 @@ def test_one_fails_and_the_others_end(world: World) -> None:
     assert [event["phase"] for event in seen if event["event"] == "failed"] == ["stratum-4"]
     assert words(wh.read("reach.closure")) == closed(PAPER)
     world.spec(REACH)
-    assert wh.refresh("reach", mode="incremental", verify="full").seq == 2
+    assert world.settle(mode="incremental", verify="full").seq == 2
     assert words(wh.read("reach.closure")) == closed(f"{PAPER} hd")
