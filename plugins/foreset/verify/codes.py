@@ -175,3 +175,43 @@ class Distinct:
         if fresh.any():
             self._sorted = np.sort(np.concatenate([self._sorted, distinct[fresh]]), kind="stable")
         return first[fresh]
+
+
+@dataclass(slots=True)
+class Numbered:
+    """Distinct rows, numbered from 0 in the order in which they came."""
+
+    codes: Codes
+    width: int
+    rows: Numbers = field(init=False)
+    _known: Indexed = field(init=False)  # packed rows, and their numbers
+
+    def __post_init__(self) -> None:
+        self.rows = nothing(self.width)
+        self._known = Indexed(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def add(self, rows: Numbers, most: int | None = None) -> Numbers:
+        """Number those that are new, up to `most` rows in all; and say which these are."""
+        packed, first = np.unique(self.codes.packed(rows), return_index=True)
+        fresh = self._places(packed) < 0
+        if most is not None:
+            fresh &= np.cumsum(fresh) <= most - len(self)
+        packed, new = packed[fresh], rows[first[fresh]]
+        at = np.searchsorted(self._known.keys, packed)
+        numbers = np.arange(len(self), len(self) + len(new))
+        self._known = Indexed(np.insert(self._known.keys, at, packed), np.insert(self._known.rows, at, numbers))
+        self.rows = np.concatenate([self.rows, new])
+        return new
+
+    def numbers(self, rows: Numbers) -> Numbers:
+        """The numbers of these rows; -1 for one that has none."""
+        return self._places(self.codes.packed(rows))
+
+    def _places(self, packed: Numbers) -> Numbers:
+        if not len(self):
+            return np.full(len(packed), -1, dtype=np.int64)
+        at = np.minimum(np.searchsorted(self._known.keys, packed), len(self) - 1)
+        return np.where(self._known.keys[at] == packed, self._known.rows[at], -1)

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from foreset.ir.program import Column
 from foreset.ir.terms import Row, Value
-from foreset.ir.types import Type
+from foreset.ir.types import STRING, Type
 from foreset.ir.values import canonical
 from foreset.reference.widen import widened
 from foreset.store.quoting import quoted
@@ -126,6 +126,9 @@ def to_rows(table: pa.Table, columns: Sequence[Column]) -> list[Row]:
 
 
 def _values(found: pa.Array | pa.ChunkedArray, column: Column) -> list[Value]:
+    kind = column.type
+    if (kind.is_integral and pa.types.is_integer(found.type)) or (kind == STRING and pa.types.is_string(found.type)):
+        return list(found.to_pylist())  # most columns are such, and there is one form of each value
     return [canonical(_plain(widened(_plain(value), column.type)), column.type) for value in found.to_pylist()]
 
 

@@ -21,10 +21,12 @@ import numpy as np
 
 from foreset.ir.program import View
 from foreset.ir.rules import Atom, Negation, Rule
-from foreset.ir.strata import Layering
+from foreset.ir.strata import Layering, Stratum
 from foreset.ir.terms import Row
 from foreset.verify.batches import Batch, Binder
-from foreset.verify.codes import Codes, Distinct, Grown, Numbers, nothing, without_null
+from foreset.verify.carried import Carriage, carriage, named, parted
+from foreset.verify.codes import Codes, Distinct, Grown, Numbered, Numbers, nothing, without_null
+from foreset.verify.flows import Flow
 from foreset.verify.groups import Facts, GroupFacts, member_schemas
 from foreset.verify.looks import Looks
 from foreset.verify.passing import Asked, Passage, Schemas, passage
@@ -71,24 +73,41 @@ class _Table:
     waiting: dict[tuple[int, int], _Waiting] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _Pass:
-    """One pass over some strata: `views` are derived here, `settled` has final answers of lower ones.
-
-    `never_counted` are the views of all strata: nothing is known of their sizes in any pass.
-    """
+@dataclass(frozen=True, slots=True)
+class _Common:
+    """What both passes have in common: they order rules alike, or the second asks what the first did not."""
 
     looks: Looks
     binder: Binder
-    views: Mapping[str, View]
+    derived: Set[str]  # the views of all strata: nothing is known of their sizes in any pass
+    carriages: Mapping[str, Carriage]
+    passengers: dict[str, Numbered] = field(default_factory=dict)
+
+    def fanout(self, relation: str, known: Asked) -> float | None:
+        """Rows for one key, about."""
+        return None if relation in self.derived else self.looks.facts.fanout(relation, known)
+
+
+@dataclass(slots=True)
+class _Pass:
+    """One pass over some strata: `views` are derived here, `settled` has final answers of lower ones."""
+
+    common: _Common
+    views: dict[str, View]
     settled: Mapping[Goal, _Table]
-    never_counted: Set[str]
     decide_negation: bool
     tables: dict[Goal, _Table] = field(default_factory=dict)
     negated: dict[Goal, _Keys] = field(default_factory=lambda: defaultdict(_Keys))
     _passages: dict[tuple[int, Asked], Passage] = field(default_factory=dict)
     _goals: dict[Goal, list[Numbers]] = field(default_factory=dict)
     _news: dict[Goal, list[Numbers]] = field(default_factory=dict)
+    _flows: dict[str, Flow] = field(default_factory=dict)
+    _parts: dict[str, Flow] = field(default_factory=dict)  # by the names of what a flow asks for
+
+    @property
+    def binder(self) -> Binder:
+        """What literals do."""
+        return self.common.binder
 
     @property
     def codes(self) -> Codes:
@@ -103,13 +122,50 @@ class _Pass:
 
     def run(self) -> None:
         """Go on until no goal and no answer is new."""
-        while self._goals or self._news:
+        while self._goals or self._news or self._flowing():
             goals, self._goals = self._goals, {}
             for goal, keys in goals.items():
                 self._begin(goal, np.concatenate(keys))
             news, self._news = self._news, {}
             for goal, rows in news.items():
-                self._wake(goal, np.concatenate(rows))
+                if goal[0] in self._parts:
+                    self._hear(self._parts[goal[0]], goal[0], np.concatenate(rows))
+                else:
+                    self._wake(goal, np.concatenate(rows))
+
+    def _flowing(self) -> bool:
+        """Where all is quiet, ask and answer what travels together; False if that was nothing new."""
+        for flow in self._flows.values():
+            one = flow.way
+            self.ask((one.by_key, one.key), flow.new_keys())
+            if self.views[one.by_row].rules:
+                self.ask((one.by_row, one.whole), flow.questions())
+        if not self._goals:
+            for flow in self._flows.values():
+                self._found((flow.way.view, flow.way.whole), flow.answers())
+        return bool(self._goals or self._news)
+
+    def _hear(self, flow: Flow, part: str, rows: Numbers) -> None:
+        if part == flow.way.steps.name:
+            self.ask((part, flow.way.key_of_step), flow.step(rows))
+        else:
+            flow.start(rows)
+
+    def _flow(self, goal: Goal) -> Flow | None:
+        """What takes goals of this kind, if the view hands on some of its columns."""
+        relation, asked = goal
+        one = self.common.carriages.get(relation)
+        if one is None or asked != one.whole:
+            return None
+        if relation not in self._flows:
+            starts = [self._passage(named(rule, one.by_key), one.key) for rule in one.starts]
+            steps = [self._passage(rule, one.key_of_step) for rule in one.steps.rules]
+            parts = (one.steps, *parted(one, steps, starts, self.common.fanout))
+            passengers = self.common.passengers.setdefault(relation, Numbered(self.codes, len(one.carried)))
+            flow = self._flows[relation] = Flow(one, passengers, self.codes)
+            self.views |= {part.name: part for part in parts}
+            self._parts |= {part.name: flow for part in parts}
+        return self._flows[relation]
 
     def _table(self, goal: Goal) -> _Table:
         if goal not in self.tables:
@@ -118,19 +174,19 @@ class _Pass:
 
     def _begin(self, goal: Goal, keys: Numbers) -> None:
         relation, asked = goal
-        for rule in self.views[relation].rules:
+        flow = self._flow(goal)
+        if flow is not None:
+            fresh, keys = flow.take(keys)
+            self.ask((flow.way.steps.name, flow.way.key_of_step), fresh)
+        for rule in self.views[relation].rules if len(keys) else ():
             way = self._passage(rule, asked)
             self._advance(way, 0, self.binder.begin(way, keys))
 
     def _passage(self, rule: Rule, asked: Asked) -> Passage:
         key = (id(rule), asked)
         if key not in self._passages:
-            self._passages[key] = passage(rule, asked, self.binder.schemas, self._fanout)
+            self._passages[key] = passage(rule, asked, self.binder.schemas, self.common.fanout)
         return self._passages[key]
-
-    def _fanout(self, relation: str, known: Asked) -> float | None:
-        """Both passes must order a rule alike, or the second asks what the first did not."""
-        return None if relation in self.never_counted else self.looks.facts.fanout(relation, known)
 
     def _wake(self, goal: Goal, answers: Numbers) -> None:
         keys = self.codes.packed(answers[:, list(goal[1])])
@@ -201,16 +257,18 @@ class _Pass:
     def _rows(self, relation: str, known: Asked, keys: Numbers) -> tuple[Numbers, Numbers]:
         if (relation, known) in self.settled:
             return self.settled[relation, known].answers.meet(self.codes.packed(keys))
-        return self.looks.meet(relation, known, keys)
+        return self.common.looks.meet(relation, known, keys)
 
     def _answer(self, way: Passage, batch: Batch) -> None:
-        goal = (way.rule.head.relation, way.asked)
+        self._found((way.rule.head.relation, way.asked), self.binder.heads(way.rule, batch))
+
+    def _found(self, goal: Goal, rows: Numbers) -> None:
+        """Keep those of some rows that are answers, and tell those who wait for them of the new ones."""
         table = self.tables[goal]
-        rows = self.binder.heads(way.rule, batch)
-        rows = rows[table.keys.packed.holds(self.codes.packed(rows[:, list(way.asked)]))]
+        rows = rows[table.keys.packed.holds(self.codes.packed(rows[:, list(goal[1])]))]
         rows = rows[table.known.add(self.codes.packed(rows))]
         if len(rows):
-            table.answers.add(self.codes.packed(rows[:, list(way.asked)]), rows)
+            table.answers.add(self.codes.packed(rows[:, list(goal[1])]), rows)
             self._news.setdefault(goal, []).append(rows)
 
 
@@ -245,17 +303,24 @@ class Solver:
         views = {view.name: view for stratum in self.layering.strata for view in stratum.views if derived(view)}
         if extra is not None:
             views[extra.name] = extra
-        looks, binder = Looks(self.facts, self.codes, self.schemas), Binder(self.codes, self.schemas)
-        first = _Pass(looks, binder, views, {}, views.keys(), decide_negation=False)
+        carriages = {one.view: one for one in map(self._carriage, self.layering.strata) if one is not None}
+        parts = {name: kinds for one in carriages.values() for name, kinds in one.schemas().items()}
+        looks = Looks(self.facts, self.codes, self.schemas)
+        binder = Binder(self.codes, {**self.schemas, **parts})
+        first = _Pass(_Common(looks, binder, frozenset(views), carriages), views, {}, decide_negation=False)
         for (relation, asked), keys in goals.items():
             kinds = [self.schemas[relation][position] for position in asked]
             first.ask((relation, asked), self.codes.rows(list(keys), kinds))
         _explore(first)
         tables = first.tables
         if first.negated:
-            parts = [stratum.views for stratum in self.layering.strata if derived(stratum.views[0])]
-            tables = _decided(first, [*parts, *([(extra,)] if extra else [])])
+            order = [stratum.views for stratum in self.layering.strata if derived(stratum.views[0])]
+            tables = _decided(first, [*order, *([(extra,)] if extra else [])])
         return {goal: tables[goal] for goal in goals}
+
+    def _carriage(self, stratum: Stratum) -> Carriage | None:
+        view = stratum.views[0]
+        return carriage(view, self.schemas[view.name]) if len(stratum.views) == 1 and derived(view) else None
 
     def _members(self, view: View, asked: Asked, keys: set[Row]) -> Iterable[Row]:
         """The members of the groups whose columns `asked` are one of `keys`."""
@@ -309,7 +374,7 @@ def _decided(first: _Pass, parts: Sequence[Sequence[View]]) -> dict[Goal, _Table
     settled: dict[Goal, _Table] = {}
     for part in parts:
         own = {view.name: view for view in part}
-        work = _Pass(first.looks, first.binder, own, settled, first.never_counted, decide_negation=True)
+        work = _Pass(first.common, dict(own), settled, decide_negation=True)
         for (relation, known), table in first.tables.items():
             if relation in own:
                 work.ask((relation, known), table.keys.all(len(known)))

@@ -1,0 +1,141 @@
+"""Recursion that only hands some columns on: of `closure(X, Y) :- edge(X, Z), closure(Z, Y)` that is `Y`.
+
+Goals that differ in such *carried* columns alone take the same way down, and their answers the same way up. So the
+view is taken apart: *steps* lead from the key of a goal (its other columns) to the keys of the goals below, whatever
+is carried, and the rules without recursion start what goes up. `flows.py` sends what is carried along the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from foreset.ir.program import HIDDEN, View
+from foreset.ir.rules import Atom, Literal, Rule, atoms, literal_variables
+from foreset.ir.terms import Const, Term, Var
+from foreset.ir.types import Type
+from foreset.verify.codes import alike
+from foreset.verify.passing import Asked, Fanout, Passage
+
+FEW = 4.0  # rows of a source that a rule without recursion may find for one key, beside those that the steps ask for
+
+
+@dataclass(frozen=True, slots=True)
+class Carriage:
+    """A recursive view that is asked for by all its columns, taken apart."""
+
+    view: str
+    kinds: tuple[Type, ...]
+    key: Asked
+    carried: Asked
+    steps: View  # its rows: the key of a goal, and that of a goal whose answers are answers to it
+    starts: tuple[Rule, ...]
+
+    @property
+    def whole(self) -> Asked:
+        """Every column."""
+        return tuple(range(len(self.kinds)))
+
+    @property
+    def key_of_step(self) -> Asked:
+        """The columns by which steps are asked for: those of the key above."""
+        return tuple(range(len(self.key)))
+
+    @property
+    def by_key(self) -> str:
+        """The name of those rules without recursion that are asked by the key alone."""
+        return f"{self.view}{HIDDEN}by key"
+
+    @property
+    def by_row(self) -> str:
+        """The name of the others, which are asked by whole rows."""
+        return f"{self.view}{HIDDEN}by row"
+
+    def schemas(self) -> dict[str, tuple[Type, ...]]:
+        """The columns of its parts."""
+        key = tuple(self.kinds[position] for position in self.key)
+        return {self.steps.name: (*key, *key), self.by_key: self.kinds, self.by_row: self.kinds}
+
+
+def carriage(view: View, kinds: tuple[Type, ...]) -> Carriage | None:
+    """`view`, the only one of its stratum, taken apart; None where it reads itself in another way, or not at all."""
+    links = [(rule, link) for rule in view.rules if (link := _link(rule, view.name)) is not None]
+    starts = tuple(rule for rule in view.rules if not _reads(rule, view.name))
+    if not links or len(links) + len(starts) < len(view.rules):
+        return None
+    carried = tuple(p for p, kind in enumerate(kinds) if all(_hands_on(rule, link, p, kind) for rule, link in links))
+    key = tuple(p for p in range(len(kinds)) if p not in carried)
+    if not carried or not all(_knows(rule, link, key, kinds) for rule, link in links):
+        return None
+    name = f"{view.name}{HIDDEN}steps"
+    steps = View(name, (), tuple(_step(rule, link, key, name) for rule, link in links))
+    return Carriage(view.name, kinds, key, carried, steps, starts)
+
+
+def parted(one: Carriage, steps: Sequence[Passage], starts: Sequence[Passage], fanout: Fanout) -> tuple[View, View]:
+    """The rules without recursion: those that are asked by key, and those that are asked by whole rows.
+
+    By key they are asked once for all that is carried, which is less unless it finds many rows that nobody needs.
+    `steps` are passed by key, and so are `starts`, which stand for `one.starts` in this order.
+    """
+    asked = {look for way in steps for look in _looks(way)}
+
+    def cheap(way: Passage) -> bool:
+        rows = (fanout(*look) for look in _looks(way) if look not in asked)
+        return all(found is not None and found <= FEW for found in rows)
+
+    chosen = [cheap(way) for way in starts]
+    return tuple(
+        View(name, (), tuple(named(rule, name) for rule, by in zip(one.starts, chosen, strict=True) if by is side))
+        for name, side in ((one.by_key, True), (one.by_row, False))
+    )  # type: ignore[return-value]  # two names, two views
+
+
+def named(rule: Rule, name: str) -> Rule:
+    """The same rule for a view of another name."""
+    return replace(rule, head=replace(rule.head, relation=name))
+
+
+def _looks(way: Passage) -> Iterable[tuple[str, Asked]]:
+    return [(stage.literal.relation, stage.known) for stage in way.stages if isinstance(stage.literal, Atom)]
+
+
+def _reads(rule: Rule, view: str) -> bool:
+    return any(atom.relation == view for atom, _ in atoms(rule))
+
+
+def _link(rule: Rule, view: str) -> Atom | None:
+    """The atom of the view itself, if there is exactly one."""
+    own = [atom for atom, _ in atoms(rule) if atom.relation == view]
+    return own[0] if len(own) == 1 else None
+
+
+def _rest(rule: Rule, link: Atom) -> tuple[Literal, ...]:
+    return tuple(literal for literal in rule.body if literal is not link)
+
+
+def _hands_on(rule: Rule, link: Atom, position: int, kind: Type) -> bool:
+    """Whether the column is a variable that goes from the head to the same place of the link, and nowhere else."""
+    arg = rule.head.args[position]
+    if not isinstance(arg, Var) or link.args[position] != arg or not alike(rule.types[arg.name], kind):
+        return False
+    occurrences = [variable for literal in rule.body for variable in literal_variables(literal) if variable == arg]
+    return len(occurrences) == 1
+
+
+def _knows(rule: Rule, link: Atom, key: Asked, kinds: Sequence[Type]) -> bool:
+    """Whether atoms of the rest of the rule bind both keys of a step, in the types of the view's own columns."""
+    rest = (literal for literal in _rest(rule, link) if isinstance(literal, Atom))
+    bound = {variable.name for literal in rest for variable in literal_variables(literal)}
+
+    def fits(arg: Term, kind: Type) -> bool:
+        if isinstance(arg, Const):
+            return alike(arg.type, kind)
+        return isinstance(arg, Var) and arg.name in bound and alike(rule.types[arg.name], kind)
+
+    return all(fits(atom.args[p], kinds[p]) for atom in (rule.head, link) for p in key)
+
+
+def _step(rule: Rule, link: Atom, key: Asked, name: str) -> Rule:
+    ends = (*(rule.head.args[p] for p in key), *(link.args[p] for p in key))
+    return replace(rule, head=Atom(name, ends), body=_rest(rule, link))
