@@ -11,7 +11,7 @@ from foreset.ir.terms import Const, Var
 from foreset.ir.types import Type
 from foreset.reference.terms import equal
 from foreset.reference.widen import widened
-from foreset.verify.bindings import tested
+from foreset.verify.bindings import tester
 from foreset.verify.codes import NULL, Codes, Mask, Numbers, alike, stacked, without_null
 from foreset.verify.passing import Asked, Passage, Schemas
 
@@ -107,7 +107,7 @@ class Binder:
         names = tuple(name for name in batch.names if name in own)
         cases = stacked([batch.column(name) for name in names], len(batch))
         _, first, back = np.unique(self.codes.packed(cases), return_index=True, return_inverse=True)
-        found = [tested(literal, dict(zip(names, row, strict=True)), rule) for row in self.codes.tuples(cases[first])]
+        found = list(map(tester(literal, names, rule), self.codes.tuples(cases[first])))
         mask = np.array([one is not None for one in found], dtype=np.bool_)[back]
         if not isinstance(literal, Let):
             return batch.where(mask)

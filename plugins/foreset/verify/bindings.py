@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from foreset.ir.rules import Atom, Comparison, Let, Rule, Test
 from foreset.ir.terms import Const, Row, Value, Var
 from foreset.reference.failure import Failure
@@ -38,20 +40,37 @@ def matched(atom: Atom, row: Row, binding: Binding, rule: Rule, schemas: Schemas
 
 def tested(literal: object, binding: Binding, rule: Rule) -> Binding | None:
     """The binding with what a value or a condition says; None where it does not hold."""
-    slots, values = {name: i for i, name in enumerate(binding)}, tuple(binding.values())
-    try:
-        match literal:
-            case Let(var=var, term=term):
-                value = read_as(term, rule.types[var.name], slots, rule.types)(values)
-                return {**binding, var.name: value}
-            case Comparison():
-                return binding if compile_comparison(literal, slots, rule.types)(values) else None
-            case Test():
-                return binding if compile_test(literal, slots, rule.types)(values) else None
-            case _:
-                raise AssertionError(f"{literal} is no condition")
-    except Failure:  # the refresh itself would have stopped, had this binding met all other literals
-        return None
+    return tester(literal, tuple(binding), rule)(tuple(binding.values()))
+
+
+def tester(literal: object, names: tuple[str, ...], rule: Rule) -> Callable[[Row], Binding | None]:
+    """`tested` for many bindings of the same names: what they say is read from the literal once."""
+    slots = {name: i for i, name in enumerate(names)}
+
+    def binding(values: Row) -> Binding:
+        return dict(zip(names, values, strict=True))
+
+    def attempt(found: Callable[[Row], Binding | None]) -> Callable[[Row], Binding | None]:
+        def tried(values: Row) -> Binding | None:
+            try:
+                return found(values)
+            except Failure:  # the refresh itself would have stopped, had this binding met all other literals
+                return None
+
+        return tried
+
+    match literal:
+        case Let(var=var, term=term):
+            read = read_as(term, rule.types[var.name], slots, rule.types)
+            return attempt(lambda values: {**binding(values), var.name: read(values)})
+        case Comparison():
+            compared = compile_comparison(literal, slots, rule.types)
+            return attempt(lambda values: binding(values) if compared(values) else None)
+        case Test():
+            holds = compile_test(literal, slots, rule.types)
+            return attempt(lambda values: binding(values) if holds(values) else None)
+        case _:
+            raise AssertionError(f"{literal} is no condition")
 
 
 def head_row(rule: Rule, binding: Binding, kinds: tuple[object, ...]) -> Row:

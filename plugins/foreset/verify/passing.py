@@ -50,10 +50,9 @@ def passage(rule: Rule, asked: Asked, schemas: Schemas, fanout: Fanout) -> Passa
     rest = [literal for literal in rule.body if not isinstance(literal, Atom)]
     stages: list[Stage] = []
     while atoms:
-        known, atom = min(
-            ((_asked_for(rule, atom, bound, schemas), atom) for atom in atoms),
-            key=lambda one: _rows(one[0], one[1], fanout),
-        )
+        looks = [(_asked_for(rule, atom, bound, schemas), atom) for atom in atoms]
+        # To count the rows of a large source takes time, and of one atom there is no choice.
+        known, atom = looks[0] if len(looks) == 1 else min(looks, key=lambda one: _rows(one[0], one[1], fanout))
         atoms.remove(atom)
         stages.append(Stage(atom, known))
         bound |= {v.name for v in literal_variables(atom)}
