@@ -37,7 +37,7 @@ from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import load_text
 
 CASES = Path(__file__).parent / "cases" / "refresh"
-STRATEGIES = ("insert", "counting", "dred", "dredf", "dredc", "stdel", "recompute", "auto")
+STRATEGIES = ("insert", "counting", "dred", "dredf", "dredc", "spread", "stdel", "recompute", "auto")
 Night = Mapping[str, Delta]
 
 

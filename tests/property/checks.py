@@ -30,7 +30,7 @@ from foreset.reference.replica import Chooser, Delta, Replica
 Rows = frozenset[Row]
 Database = dict[str, Rows]
 Counts = dict[str, dict[Row, tuple[int, int]]]
-FIXED = ("insert", "counting", "dred", "dredf", "dredc", "recompute", "auto")
+FIXED = ("insert", "counting", "dred", "dredf", "dredc", "spread", "recompute", "auto")
 NOTHING = Delta()
 
 

@@ -25,6 +25,7 @@ from foreset.ir.steps import (
     Pick,
     Procedure,
     Repeat,
+    Spread,
     Standing,
     Step,
     Subtract,
@@ -187,7 +188,9 @@ def _name(step: Step, own: frozenset[str]) -> str:
             return _PLAIN[type(step)]
 
 
-_PLAIN: dict[type[Step], str] = {Forget: "forget", AssertCounts: "assert counts", Circles: "circles", Repeat: "repeat"}
+_PLAIN: dict[type[Step], str] = {
+    Forget: "forget", AssertCounts: "assert counts", Circles: "circles", Spread: "spread", Repeat: "repeat",
+}  # fmt: skip
 
 
 def planting(mutant: Mutant, translate: Callable[..., Procedure]) -> Callable[..., Procedure]:

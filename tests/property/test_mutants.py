@@ -19,6 +19,7 @@ from tests.property.programs import random_case
 from tests.refresh_cases import Case, always
 
 import foreset.reference.replica as replica_module
+from foreset.plan.translate import refusal
 from foreset.reference.replica import Replica
 
 pytestmark = pytest.mark.slow
@@ -27,7 +28,7 @@ WHOLE = "FORESET_FUZZ" in os.environ
 PROGRAMS = 600 if WHOLE else 150
 PROCESSES = 2
 CAUGHT = 0.95
-STRATEGIES = ("insert", "counting", "dred", "dredc", "recompute")
+STRATEGIES = ("insert", "counting", "dred", "dredc", "spread", "recompute")
 ROUNDS = 60  # more than any of these programs needs, and soon reached by a loop without end
 
 
@@ -54,7 +55,7 @@ def rooms(ready: Known) -> set[Mutant]:
     found: set[Mutant] = set()
     for stratum in ready.truth.layering.strata:
         for strategy in STRATEGIES:
-            if not (strategy == "counting" and stratum.recursive):
+            if not refusal(stratum, strategy):
                 found.update(places(translated(stratum, strategy, counted=True)))
     return found
 

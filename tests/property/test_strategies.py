@@ -36,7 +36,7 @@ def test_every_strategy_is_exact() -> None:
     assert total.nights == 5 * PROGRAMS
     assert total.moved >= NON_EMPTY * total.views
     assert total.programs - total.beyond >= IN_REACH * total.programs
-    named = ("insert", "counting", "dred", "dredf", "dredc", "stdel", "recompute", "skip")
+    named = ("insert", "counting", "dred", "dredf", "dredc", "spread", "stdel", "recompute", "skip")
     assert min(total.chosen[name] for name in named) > 0
 
 

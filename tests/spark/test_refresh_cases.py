@@ -28,10 +28,11 @@ PAIRS = [(path, strategy) for path in PATHS for strategy in STRATEGIES]
 SHARE = 1 if LONG else 13  # prime: every strategy has its turn
 FOUND = {("let_chain", "dred"), ("let_chain", "counting")}  # a computed value met a changed negation
 SUPPORTS = {("supports_and_null", "stdel"), ("two_cycles", "stdel")}  # what is special about them: NULL, and circles
+SPREADING = {("carried_columns", "spread")}  # decimals, dates and NULLs go to the driver and back
 CHOSEN = [
     (path, strategy)
     for i, (path, strategy) in enumerate(PAIRS)
-    if (i + i // len(STRATEGIES)) % SHARE == 0 or (path.stem, strategy) in FOUND | SUPPORTS
+    if (i + i // len(STRATEGIES)) % SHARE == 0 or (path.stem, strategy) in FOUND | SUPPORTS | SPREADING
 ]
 
 

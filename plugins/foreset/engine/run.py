@@ -22,6 +22,7 @@ from foreset.engine.cutting import cut
 from foreset.engine.failures import explain_failure
 from foreset.engine.following import follow
 from foreset.engine.frames import Frames, Piece
+from foreset.engine.spreading import spread
 from foreset.errors import EvaluationError
 from foreset.ir.reads import read_by
 from foreset.ir.rules import Atom, Negation, Rule
@@ -41,6 +42,7 @@ from foreset.ir.steps import (
     Pick,
     Ref,
     Repeat,
+    Spread,
     Step,
     Subtract,
     Tally,
@@ -67,7 +69,7 @@ class Engine:
     max_rounds: int
     counters: dict[str, CounterFrames] = field(default_factory=dict)
     listen: Listener = lambda _: None
-    may_give_up: bool = False  # raise `Overdeleted` rather than go on
+    may_give_up: bool = False  # raise `GivenUp` rather than go on
     rounds: int = 0
 
     def run(self, phase: Phase) -> None:
@@ -100,6 +102,8 @@ class Engine:
                 aggregates.aggregate(step, self.frames)
             case Circles(target=target, source=source):
                 self._circles(target, source)
+            case Spread():
+                spread(step, self.frames)
             case Follow(target=target):
                 rows = follow(step, self.frames)
                 self.frames.put(target, self._nothing(target) if rows is None else self._cut(rows))

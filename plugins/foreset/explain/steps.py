@@ -24,6 +24,7 @@ from foreset.ir.steps import (
     Procedure,
     Ref,
     Repeat,
+    Spread,
     Standing,
     Step,
     Subtract,
@@ -95,6 +96,10 @@ class _Reader:
                 return Line("aggregate", f"fold the change of {aggregation.members} into {relation}", _folding(step))
             case Circles(target=target, source=source):
                 return Line("circles", f"{_ref(target)} := what lies on a circle of {_ref(source)}")
+            case Spread(base=base, needs=needs):
+                along = [f"{_ref(Ref(base, v))} along {_ref(Ref(needs, v))}" for v in (Version.FULL, Version.OLD)]
+                results = " and ".join(map(_ref, step.writes))
+                return Line("spread", f"{results} := what spreads from {along[0]}, against {along[1]}")
             case Follow(target=target, source=source, links=links):
                 rules = tuple(self._rule(link, target.version) for link in links)
                 return Line("follow", f"{_ref(target)} := rows of {_ref(source)} that agree with a row of", rules)
@@ -200,6 +205,8 @@ def _versions(step: Step) -> Iterator[Version]:  # noqa: C901, PLR0912 - one cas
             yield from (ref.version for ref in (target, source, *without))
         case Circles(target=target, source=source):
             yield from (target.version, source.version)
+        case Spread():
+            yield from (ref.version for ref in (*step.reads, *step.writes))
         case Follow(target=target, source=source, links=links):
             yield from (target.version, source.version)
             yield from _versions_of(links)

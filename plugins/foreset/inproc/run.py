@@ -11,6 +11,7 @@ from foreset.inproc import aggregates
 from foreset.inproc.compile import derive
 from foreset.inproc.counters import CounterTables
 from foreset.inproc.following import follow
+from foreset.inproc.spreading import spread
 from foreset.inproc.tables import Part, Sql, Table, Tables
 from foreset.ir.steps import (
     Aggregate,
@@ -28,6 +29,7 @@ from foreset.ir.steps import (
     Pick,
     Ref,
     Repeat,
+    Spread,
     Step,
     Subtract,
     Tally,
@@ -50,7 +52,7 @@ class InProcess:
     max_rounds: int
     counters: dict[str, CounterTables] = field(default_factory=dict)
     listen: Listener = lambda _: None
-    may_give_up: bool = False  # raise `Overdeleted` rather than go on
+    may_give_up: bool = False  # raise `GivenUp` rather than go on
     rounds: int = 0
     derivations: int = 0  # rule instances that fired
 
@@ -84,6 +86,8 @@ class InProcess:
                 self._assert_counts(relation)
             case Circles(target=target, source=source):
                 self._circles(target, source)
+            case Spread():
+                spread(step, self.tables)
             case Follow(target=target):
                 self._put(target, follow(step, self.tables))
             case Repeat(body=body, until_empty=until_empty):

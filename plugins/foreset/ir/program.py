@@ -14,7 +14,9 @@ from foreset.ir.terms import Row
 from foreset.ir.types import Type
 
 SUPPORTED = ("stdel", "stdel-acyclic")  # declared strategies that keep supports; the second trusts the data
-STRATEGIES = ("auto", "incremental", "strict", "recompute", "insert", "counting", "dred", "dredf", "dredc", *SUPPORTED)
+STRATEGIES = (
+    "auto", "incremental", "strict", "recompute", "insert", "counting", "dred", "dredf", "dredc", "spread", *SUPPORTED,
+)  # fmt: skip
 DEFAULT_MAX_ROUNDS = 1000
 
 

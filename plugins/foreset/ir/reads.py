@@ -16,6 +16,7 @@ from foreset.ir.steps import (
     Procedure,
     Ref,
     Repeat,
+    Spread,
     Step,
     Subtract,
     Tally,
@@ -52,7 +53,7 @@ def _awaited(steps: Iterable[Step], assigned: set[Ref]) -> set[Ref]:
     return found
 
 
-def _read(step: Step) -> Iterator[Ref]:
+def _read(step: Step) -> Iterator[Ref]:  # noqa: C901 - one case for each step
     match step:
         case Derive(parts=parts):
             for part in parts:
@@ -69,6 +70,8 @@ def _read(step: Step) -> Iterator[Ref]:
             yield from (source, *without)
         case Circles(source=source):
             yield source
+        case Spread():
+            yield from step.reads
         case Follow(source=source, links=links):
             yield from (source, *_in_rules(links))
         case Repeat(until_empty=until_empty):
@@ -91,6 +94,8 @@ def _written(step: Step) -> Iterator[Ref]:
             | Follow(target=target)
         ):
             yield target
+        case Spread():
+            yield from step.writes
         case Repeat(body=body):
             yield from (ref for inner in body for ref in _written(inner))
         case Forget() | AssertCounts():

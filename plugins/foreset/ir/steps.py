@@ -160,6 +160,31 @@ class Circles:
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """PLUS and MINUS of `relation` := how the fixpoint of two other relations differs, FULL against OLD.
+
+    The fixpoint holds the rows of `base`, and with each row those in which the columns `key` are replaced by a key
+    that needs the row's: a row of `needs` is a key, then one that it needs. A needed key with a NULL equals none.
+    """
+
+    relation: str
+    base: str
+    needs: str
+    key: tuple[int, ...]
+
+    @property
+    def reads(self) -> tuple[Ref, ...]:
+        """Both relations in both states."""
+        names = dict.fromkeys((self.base, self.needs))
+        return tuple(Ref(name, version) for version in (Version.OLD, Version.FULL) for name in names)
+
+    @property
+    def writes(self) -> tuple[Ref, Ref]:
+        """The differential."""
+        return Ref(self.relation, Version.PLUS), Ref(self.relation, Version.MINUS)
+
+
+@dataclass(frozen=True, slots=True)
 class Follow:
     """`target := rows of source that agree with a row of one of `links``, each a rule with one body atom.
 
@@ -183,7 +208,10 @@ class Repeat:
     until_empty: tuple[Ref, ...]
 
 
-Step = Derive | Merge | Subtract | Tally | Pick | Forget | AssertCounts | Group | Aggregate | Circles | Follow | Repeat
+Step = (
+    Derive | Merge | Subtract | Tally | Pick | Forget | AssertCounts | Group | Aggregate
+    | Circles | Spread | Follow | Repeat
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,12 @@ def evaluation(rule: Rule, own: Set[str], own_version: Version, target: Version)
     return _headed(rule, target, body)
 
 
+def stated(rule: Rule, version: Version) -> Rule:
+    """Return a rule that reads lower relations alone, over one state of them; its head stays."""
+    body = _body(rule, frozenset(), None, None, own_at=lambda _: version, lower_at=lambda _: version)
+    return replace(rule, body=body)
+
+
 def evaluation_rounds(rule: Rule, own: Set[str]) -> Iterator[Rule]:
     """Yield the rule once for each own literal, reading there only the rows of the last round."""
     for i, atom in _own(rule, own):

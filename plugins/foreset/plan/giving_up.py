@@ -1,12 +1,12 @@
-"""When a deletion has taken so much that a recompute is cheaper than to bring rows back."""
+"""When a strategy turns out to be too much work, and another one does it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 
-class Overdeleted(Exception):
-    """The deletion takes too much; nothing was staged yet."""
+class GivenUp(Exception):
+    """The strategy takes too much; nothing was staged yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,17 @@ class Patience:
     def check(self, relation: str, deleted: int | None, old: int | None) -> None:
         """Raise where more has gone than that; None is not known."""
         if deleted and old and deleted > max(self.share * old, self.rows):
-            raise Overdeleted(f"a deletion first took {deleted:,} of the {old:,} rows of {relation}, and was given up")
+            raise GivenUp(f"a deletion first took {deleted:,} of the {old:,} rows of {relation}, and was given up")
+
+
+MOST_SPREAD = 4_000_000  # rows of what a view spreads from and along, before and after: they are held in memory
+
+
+def check_spread(relation: str, rows: int | None) -> None:
+    """Raise where the relations along which `relation` spreads are not small; None is not known."""
+    if rows is None or rows > MOST_SPREAD:
+        told = "an unknown number of" if rows is None else f"{rows:,}"
+        raise GivenUp(f"{relation} would have spread along {told} rows, and more than {MOST_SPREAD:,} are too many")
 
 
 # Rows cost Spark little beside rounds. In process rows are all there is, and a recompute makes a million a second.

@@ -8,6 +8,7 @@ from foreset.ir.strata import Stratum
 from foreset.ir.supports import footing
 from foreset.ir.terms import Var, variables
 from foreset.maintain.aggregate import aggregate, regroup
+from foreset.maintain.carried import carrying
 from foreset.maintain.counting import counting
 from foreset.maintain.dred import dred
 from foreset.maintain.dredc import dredc
@@ -15,6 +16,7 @@ from foreset.maintain.dredf import dredf
 from foreset.maintain.insert import insert
 from foreset.maintain.recompute import recompute
 from foreset.maintain.shield import shield_of
+from foreset.maintain.spread import spread
 from foreset.maintain.stdel import stdel
 
 _TRANSLATIONS = {
@@ -23,6 +25,7 @@ _TRANSLATIONS = {
     "dred": dred,
     "dredf": dredf,
     "dredc": dredc,
+    "spread": spread,
     "stdel": stdel,
 }
 MAINTAINING = tuple(_TRANSLATIONS)
@@ -54,13 +57,22 @@ def refusal(stratum: Stratum, strategy: str) -> str:
         return "it holds no groups"
     if strategy == "counting" and stratum.recursive:
         return "a recursive stratum can count unfounded derivations: a row may help to derive itself"
-    if strategy in ("counting", "dredf") and stratum.supported:
+    if strategy in ("counting", "dredf", "spread") and stratum.supported:
         return "its derivations are kept one by one: `stdel` follows them"
-    if strategy == "dredf" and shield_of(stratum) is None:
+    return _CONDITIONS[strategy](stratum) if strategy in _CONDITIONS else ""
+
+
+def _no_key(stratum: Stratum) -> str:
+    """Why recursion cannot be seen in keys."""
+    if shield_of(stratum) is None:
         return "it is for one recursive view with a column that lower atoms bind wherever the recursion moves"
-    if strategy == "stdel":
-        return _unsupported(stratum)
     return ""
+
+
+def _not_carrying(stratum: Stratum) -> str:
+    """Why rows do not spread from key to key."""
+    found = carrying(stratum)
+    return found if isinstance(found, str) else ""
 
 
 def _unsupported(stratum: Stratum) -> str:
@@ -73,6 +85,9 @@ def _unsupported(stratum: Stratum) -> str:
         declared = "stdel-acyclic" if stratum.cyclic else "stdel"
         return f"its derivations are kept only where the view declares `strategy: {declared}`"
     return ""
+
+
+_CONDITIONS = {"dredf": _no_key, "spread": _not_carrying, "stdel": _unsupported}
 
 
 def single_derivation(stratum: Stratum) -> bool:

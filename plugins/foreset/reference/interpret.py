@@ -27,6 +27,7 @@ from foreset.ir.steps import (
     Procedure,
     Ref,
     Repeat,
+    Spread,
     Standing,
     Step,
     Subtract,
@@ -39,6 +40,7 @@ from foreset.reference.folding import fold_all, gather_all
 from foreset.reference.following import followed
 from foreset.reference.joins import Schemas, heads
 from foreset.reference.rows import Counters, Memory
+from foreset.reference.spreading import spread_out
 
 
 @dataclass(slots=True)
@@ -99,6 +101,10 @@ class Machine:
                 self._aggregate(step)
             case Circles(target=target, source=source):
                 self.memory.put(target, on_circles(self.memory.rows(source)))
+            case Spread():
+                old, new = (spread_out(step, self.memory, version) for version in (Version.OLD, Version.FULL))
+                for ref, rows in zip(step.writes, (new - old, old - new), strict=True):
+                    self.memory.put(ref, rows)
             case Follow(target=target):
                 self.memory.put(target, followed(step, self.memory, self.schemas))
             case Repeat(body=body, until_empty=until_empty):

@@ -113,7 +113,8 @@ class _Run:
             else:
                 self._put_view(name)
         for name in self.stratum.names:
-            self._put_old(name)
+            if self.choice.strategy != "spread":  # which reads no row of its view
+                self._put_old(name)
         machine = InProcess(self.tables, self.context.program.max_rounds, listen=self._told)
         machine.may_give_up = free(self.stratum, Mode(self.context.plan.mode))
         if self.choice.strategy in COUNTED:

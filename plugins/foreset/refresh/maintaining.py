@@ -21,7 +21,7 @@ from foreset.ir.strata import Stratum
 from foreset.ir.types import BIGINT
 from foreset.ir.versions import Version
 from foreset.plan.choose import Choice, Mode, free
-from foreset.plan.giving_up import Overdeleted
+from foreset.plan.giving_up import GivenUp
 from foreset.plan.place import IN_PROCESS, SPARK, Place
 from foreset.plan.translate import COUNTED, keeps_counters, translate
 from foreset.refresh import handover
@@ -103,7 +103,7 @@ def _delete(context: Context, stratum: Stratum, choice: Choice) -> Facts:
     work = _opened(context, stratum, choice, procedure)
     try:
         work.run(*procedure.phases[:-1])
-    except Overdeleted as given_up:
+    except GivenUp as given_up:
         return {"rounds": work.engine.rounds, "rows": 0, "given_up": str(given_up)}
     saved = handover.save(context, work.engine, procedure, (*work.folder, "delete"))
     rows = sum(one["rows"] for one in saved["versions"] if one["version"] == Version.DEL)
@@ -111,15 +111,16 @@ def _delete(context: Context, stratum: Stratum, choice: Choice) -> Facts:
 
 
 def _finish_somehow(context: Context, stratum: Stratum, choice: Choice, before: Facts) -> Facts:
-    """Finish by the strategy chosen; by a recompute where its deletion grew too large, now or in a task before."""
+    """Finish by the strategy chosen; otherwise where it turns out too much, now or in a task before."""
     if stratum.own_way:
         return (ask if stratum.called else constrain)(context, stratum, _folder(context, stratum))
     if "given_up" not in before:
         try:
             return _finish(context, stratum, choice, before)
-        except Overdeleted as given_up:
+        except GivenUp as given_up:
             before = {"rounds": 0, "given_up": str(given_up)}
-    instead = Choice("recompute", before["given_up"])
+    may = free(stratum, Mode(context.plan.mode))
+    instead = Choice("recompute" if may else "dred", before["given_up"])
     told = {"strategy": instead.strategy, "reason": instead.reason, "instead_of": choice.strategy}
     return {**_finish(context, stratum, instead, before), **told}
 

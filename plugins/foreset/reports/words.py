@@ -15,6 +15,7 @@ STRATEGIES = {
     "dred": "took away what had lost a ground, brought back what has another, added what is new",
     "dredf": "took away what had lost its last ground, circles apart, and added what is new",
     "dredc": "as dred, with counts that spare the search for other grounds",
+    "spread": "found what follows near the change by the old sources and by the new, and took the difference",
     "stdel": "took away the rows whose recorded derivations were gone, added what is new",
     "ask": "asked the domain for every argument that rules want, and compared with what it said before",
     "constrain": "its constraints were derived anew, and compared with what was there",

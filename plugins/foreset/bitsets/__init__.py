@@ -1,0 +1,1 @@
+"""Fixpoints of linear recursion as rows of bits: who needs whom, level by level, in memory; for `Spread`."""
