@@ -15,6 +15,7 @@ def test_too_large_a_deletion_ends_in_a_recompute(
     runs: str, patience: str, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORESET_ENGINE", runs)
+    monkeypatch.setattr("foreset.plan.choose.SPREADING", 0)
     world.spec(GROUP + CLOSURE)
     wh = world.open()
     wh.refresh("reach")
@@ -28,3 +29,20 @@ def test_too_large_a_deletion_ends_in_a_recompute(
     assert wh.manifest("reach")[-1]["extra"]["strata"][0]["instead_of"] == "dredf"
     world.delete("cg")
     assert "would take dredf" in wh.refresh("reach").views["closure"].reason
+
+
+@pytest.mark.parametrize("runs", ["spark", "inproc"])
+@pytest.mark.parametrize(("mode", "instead"), [("auto", "recompute"), ("incremental", "dred")])
+def test_what_does_not_fit_into_memory_is_not_spread(
+    runs: str, mode: str, instead: str, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORESET_ENGINE", runs)
+    monkeypatch.setattr("foreset.plan.giving_up.MOST_SPREAD", 3)
+    world.spec(GROUP + CLOSURE)
+    wh = world.open()
+    wh.refresh("reach")
+    world.delete("bc")
+    done = wh.refresh("reach", mode=mode).views["closure"]
+    assert (done.strategy, words(wh.read("reach.closure"))) == (instead, closed("fe ed ea ab dc cg"))
+    assert "are too many" in done.reason
+    assert wh.manifest("reach")[-1]["extra"]["strata"][0]["instead_of"] == "spread"

@@ -9,10 +9,11 @@ from tests.refresh_cases import in_normal_form, load_program
 from tests.roads import CLOSURE, GROUP
 
 from foreset.ir.strata import Stratum
-from foreset.plan.choose import BEYOND, Mode, Situation, Size, choose
+from foreset.plan.choose import BEYOND, HANDFUL, SOON_READ, SPREADING, Mode, Situation, Size, choose
 from foreset.plan.history import REMEMBERED, cost_of
 
 BUILT = ("recompute", 10.0, 0)
+ROWS = 1_000_000  # too many to be read from end to end
 
 
 @pytest.fixture
@@ -26,8 +27,10 @@ def records(*done: tuple[str, float, int], **more: Any) -> list[list[dict[str, A
     return [[{"views": ["closure"], **dict(zip(names, one, strict=True)), **more}] for one in done]
 
 
-def chosen(stratum: Stratum, history: list[list[dict[str, Any]]], deleted: int, mode: Mode = Mode.AUTO) -> str:
-    situation = Situation({"edge": Size(0, deleted, 10_000)}, cost=cost_of(["closure"], history))
+def chosen(
+    stratum: Stratum, history: list[list[dict[str, Any]]], deleted: int, mode: Mode = Mode.AUTO, rows: int = ROWS
+) -> str:
+    situation = Situation({"edge": Size(0, deleted, rows)}, cost=cost_of(["closure"], history))
     return choose(stratum, situation, mode).strategy
 
 
@@ -49,7 +52,7 @@ def test_far_beyond_what_was_seen_the_share_decides(stratum: Stratum) -> None:
     history = records(BUILT, ("dredf", 2.0, 10), ("dredf", 4.0, 20))
     assert chosen(stratum, history, 20 * BEYOND) == "recompute"
     assert chosen(stratum, history, 20 * BEYOND + 1) == "dredf"
-    assert chosen(stratum, history, 2_600) == "recompute"
+    assert chosen(stratum, history, 26 * ROWS // 100) == "recompute"
 
 
 def test_each_strategy_has_a_line_of_its_own(stratum: Stratum) -> None:
@@ -62,3 +65,24 @@ def test_a_strategy_that_was_given_up_is_not_tried_again_until_it_is_forgotten(s
     assert chosen(stratum, history, 5) == "recompute"
     assert chosen(stratum, history, 1) == "recompute"
     assert chosen(stratum, [*history, *records(*[BUILT] * REMEMBERED)], 5) == "dredf"
+
+
+def test_few_rows_below_are_read_whole(stratum: Stratum) -> None:
+    assert chosen(stratum, [], 5, rows=SPREADING) == "spread"
+    assert chosen(stratum, [], 5, rows=SPREADING + 1) == "dredf"
+    assert chosen(stratum, [], 5, Mode.INCREMENTAL, rows=100) == "spread"
+    assert chosen(stratum, [], 5, Mode.RECOMPUTE, rows=100) == "recompute"
+
+
+def test_a_handful_of_rows_that_came_into_many_is_left_to_insert(stratum: Stratum) -> None:
+    def inserting(came: int, rows: int) -> str:
+        return choose(stratum, Situation({"edge": Size(came, 0, rows)})).strategy
+
+    assert inserting(1, SOON_READ) == "spread"
+    assert inserting(1, SOON_READ + 1) == "insert"
+    assert inserting(5 * SOON_READ // HANDFUL, 5 * SOON_READ) == "spread"
+
+
+def test_where_spreading_was_dearer_than_a_recompute_another_strategy_has_its_turn(stratum: Stratum) -> None:
+    history = records(BUILT) + records(("recompute", 12.0, 5), instead_of="spread")
+    assert chosen(stratum, history, 5, rows=100) == "dredf"

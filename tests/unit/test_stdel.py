@@ -130,7 +130,7 @@ def test_where_rows_are_their_own_supports_nothing_is_stored() -> None:
 
 
 def test_it_is_taken_where_declared_and_refused_where_derivations_are_not_kept() -> None:
-    sizes = {"edge": Size(0, 1, 1000), "shut": Size(0, 0, 10)}
+    sizes = {"edge": Size(0, 1, 1_000_000), "shut": Size(0, 0, 10)}
     for rules, strategy in ((ORDERED, "stdel"), (RIGHT, "stdel-acyclic"), (JOIN, "stdel")):
         (stratum,) = prepared(rules, strategy)[1].strata
         choice = choose(stratum, Situation(sizes), Mode.AUTO)

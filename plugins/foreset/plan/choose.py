@@ -15,6 +15,8 @@ from foreset.plan.translate import COUNTED, refusal
 
 NOTHING = "nothing that it reads has changed"
 RECOMPUTE_SHARE = 0.25  # of the rows that the stratum reads; beyond it a maintained change costs more
+SPREADING = 500_000  # rows of the relations that `spread` reads from end to end
+SOON_READ, HANDFUL = 50_000, 10_000  # where they have more, one inserted row in so many is left to `insert`
 BEYOND = 4  # times the largest change seen: so far a line through past costs is believed
 
 
@@ -199,6 +201,8 @@ def _too_big(strategy: str, situation: Situation, changed: Mapping[str, Size]) -
 
 def _incremental(stratum: Stratum, situation: Situation, changed: Mapping[str, Size], *, only_grows: bool) -> Choice:
     what = _summary(changed)
+    if _spreads(stratum, situation, changed, only_grows=only_grows):
+        return Choice("spread", f"{what}; recursive, with columns carried along and few rows below")
     if only_grows and not situation.counters:
         return Choice("insert", f"{what}: nothing can go, so there is no deletion phase")
     if situation.counters:
@@ -209,6 +213,23 @@ def _incremental(stratum: Stratum, situation: Situation, changed: Mapping[str, S
         return Choice("dredf", f"{what}; recursive: rows on no circle stay while a derivation holds them")
     kind = "recursive" if stratum.recursive else "not recursive"
     return Choice("dred", f"{what}; {kind}, without stored counters")
+
+
+def _spreads(stratum: Stratum, situation: Situation, changed: Mapping[str, Size], *, only_grows: bool) -> bool:
+    """Whether to read lower relations from end to end, and the view not at all.
+
+    Not where a handful of rows came into many, whose consequences are soon found, nor where it was dearer than a
+    recompute: another strategy may still be cheaper than both.
+    """
+    rows = sum(size.rows for size in situation.sizes.values())
+    delta = sum(size.changed for size in changed.values())
+    line, recomputed = situation.cost.maintained.get("spread"), situation.cost.recomputed
+    expected = line.expected(delta) if line else None
+    if rows > SPREADING or (only_grows and rows > SOON_READ and delta * HANDFUL < rows):
+        return False
+    if expected is not None and recomputed is not None and expected > recomputed:
+        return False
+    return not situation.counters and not refusal(stratum, "spread")
 
 
 def _summary(changed: Mapping[str, Size]) -> str:
