@@ -171,7 +171,6 @@ class Bench:
     spark: SparkSession
     settings: Settings = field(default_factory=Settings)
     peers: Sequence[Peer] = ()  # those that work in this process
-    at: dict[str, int] = field(default_factory=dict)  # versions of the sources at the line before
 
     def lines(self) -> Iterator[Line]:
         """Load, then every change; nothing new to take in comes last."""
@@ -213,8 +212,7 @@ class Bench:
         line.vanilla = vanilla(self.world, self.root)
         line.versions = {name: DeltaTable(raw(self.root, name)).version() for name in self.world.tables}
         if label != IDLE:
-            line.peers = {peer.name: peer.run(self.world, self.root, self.at, expected) for peer in self.peers}
-            self.at = line.versions
+            line.peers = {peer.name: peer.run(self.world, self.root, expected) for peer in self.peers}
         return line
 
     def _checked(self, warehouse: Warehouse, group: str, expected: Fingerprints) -> None:

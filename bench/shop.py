@@ -28,7 +28,7 @@ views:
           store(S, R), R != "north", maker(M, K), V = bigint(Q) * A
 """
 QUERY = """
-select l.id line, c.segment, s.region, m.country, l.quantity::bigint * p.price "value"
+select l.id as line, c.segment, s.region, m.country, cast(l.quantity as bigint) * p.price as value
 from line l join customer c on c.id = l.customer join product p on p.id = l.product
 join store s on s.id = l.store join maker m on m.id = p.maker
 where l.quantity >= 5 and p.price < 400 and s.region <> 'north'

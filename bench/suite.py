@@ -13,20 +13,16 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bench import instances, machine, report, summary
 from bench.core import Bench, Line, Settings
 from bench.peers import away, install
-from bench.peers.here import DuckDb, MergePerView, Peer, SparkRecompute
+from bench.peers.here import DuckDb
 from bench.refresh import RESULTS, place
 from bench.scales import SCALES, Missing, worlds
 from bench.strata import Line as Strata
 from bench.targets import Results
 from bench.worlds import World
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 BENCHMARKS = ("B1", "B2", "B4", "B5", "B6", "B7", "growth", "join")
 
@@ -67,7 +63,7 @@ class Suite:
     def _lines(self, world: World) -> Iterator[Line]:
         with place(self.given.spark, warm=self.given.scale != "small") as (root, session):
             lines = []
-            bench = Bench(world, root, session, Settings(self.given.engine), self._peers(session))
+            bench = Bench(world, root, session, Settings(self.given.engine), [DuckDb(self.given.limit)])
             for line in bench.lines():
                 print(report.plain(line), flush=True)
                 lines.append(line)
@@ -76,11 +72,6 @@ class Suite:
                 with tempfile.TemporaryDirectory(prefix="foreset-bench-") as folder:
                     away.run_all(world, root, lines, Path(folder), self.given.limit)
                 print(*map(summary.told_peers, lines), sep="\n", flush=True)
-
-    def _peers(self, spark: SparkSession) -> Sequence[Peer]:
-        limit = self.given.limit
-        here: list[Peer] = [DuckDb(limit)]
-        return [*here, SparkRecompute(spark, limit), MergePerView(spark, limit)] if self.given.peers else here
 
     def _instances(self) -> None:
         for one in instances.measured(self.given.scale):

@@ -12,10 +12,11 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,10 @@ def _queries(world: World, _program: Program, said: str) -> object:
     return {name: world.queries[name] for name in names}
 
 
+SPARK = (sys.executable, SCRIPTS / "run_spark.py")
 PEERS = (
+    Away("spark", "Spark", SPARK, lambda world, _program, _said: dict(world.queries)),
+    Away("merge", "MERGE", SPARK, lambda world, _program, _said: dict(world.queries)),
     Away("nemo", "Nemo", (install.PYTHON, SCRIPTS / "run_nemo.py"), _datalog(datalog.NEMO), ANEW),
     Away("clingo", "clingo", (install.PYTHON, SCRIPTS / "run_clingo.py"), _datalog(datalog.CLINGO), ANEW),
     Away("pathway", "Pathway", (install.PYTHON, SCRIPTS / "run_pathway.py"), lambda _world, _program, said: said),
@@ -112,17 +116,30 @@ def run_all(world: World, root: str, lines: Sequence[Line], folder: Path, limit:
         if not exported:
             export(program, root, lines, folder / "data")
             exported = True
-        place = folder / peer.key
-        job = Job(peer, place, limit)
         try:
             words = peer.words(world, program, world.peers[peer.key])
-        except datalog.Untold as problem:
-            lines[0].peers[peer.name] = PeerRun(None, str(problem))
-            continue
-        views = _views(program, words)
-        _write_job(job, program, words, views, lines, folder / "data")
-        problem = job.run()
-        _take(job, views, lines, problem)
+            _run(Job(peer, folder / peer.key, limit), world, program, words, lines, folder / "data", root)
+        except (datalog.Untold, duckdb.Error, OSError, ValueError) as problem:
+            lines[0].peers[peer.name] = PeerRun(None, str(problem).partition("\n")[0])
+
+
+def _run(job: Job, world: World, program: Program, words: object, lines: Sequence[Line], data: Path, root: str) -> None:
+    views = _views(program, words)
+    _write_job(job, program, words, views, lines, data)
+    _tell_of_tables(job, world, root, lines)
+    _take(job, views, lines, job.run())
+
+
+def _tell_of_tables(job: Job, world: World, root: str, lines: Sequence[Line]) -> None:
+    """For those that read the Delta tables themselves."""
+    told = {
+        "sources": {name: raw(root, name) for name in world.tables},
+        "versions": [line.versions for line in lines],
+        "keyed": {view: asdict(keyed) for view, keyed in world.keyed.items()} if job.peer.key == "merge" else {},
+        "skips": job.peer.key == "merge",
+        "views": f"{root}/by-{job.peer.key}",
+    }
+    (job.folder / "tables.json").write_text(json.dumps(told))
 
 
 def _views(program: Program, words: object) -> Columns:
@@ -157,12 +174,21 @@ def _take(job: Job, views: Columns, lines: Sequence[Line], problem: str) -> None
     note = "" if len(views) == len(lines[0].expected) else part
     for told in job.said:
         line, folder = lines[told["step"]], job.folder / "results" / str(told["step"])
-        wrong = [view for view, types in views.items() if _found(folder / f"{view}.csv", types) != line.expected[view]]
+        at = told.get("tables", {})  # of those who left Delta tables, at a version
+        wrong = [
+            view
+            for view, types in views.items()
+            if (_table(*at[view]) if view in at else _found(folder / f"{view}.csv", types)) != line.expected[view]
+        ]
         right = PeerRun(round(told["seconds"], 3), note)
         line.peers[job.peer.name] = PeerRun(None, f"wrong result in {', '.join(wrong)}") if wrong else right
     if problem:
         line = lines[min(len(job.said), len(lines) - 1)]
         line.peers[job.peer.name] = PeerRun(None, problem)
+
+
+def _table(path: str, version: int) -> tuple[int, str]:
+    return fingerprint(DeltaTable(path, version=version).to_pyarrow_table())
 
 
 def _found(path: Path, types: Mapping[str, str]) -> tuple[int, str] | None:

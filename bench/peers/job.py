@@ -49,6 +49,6 @@ def read() -> Job:
     return Job(**json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
 
 
-def tell(step: int, seconds: float) -> None:
+def tell(step: int, seconds: float, **more: object) -> None:
     """Say that a step is done and its results are written."""
-    print(json.dumps({"step": step, "seconds": seconds}), flush=True)
+    print(json.dumps({"step": step, "seconds": seconds, **more}), flush=True)

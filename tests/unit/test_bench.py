@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import networkx as nx
 import pytest
-from bench import instances, stdel
-from bench.graphs import Graph, closure, digraph, layered
+from bench import instances, stdel, suite
+from bench.debian import Debian
+from bench.graphs import Graph, Tree, closure, digraph, layered
+from bench.peers import datalog
+from bench.peers.here import DuckDb
 from bench.strata import measure, world
+from bench.tpch import Tpch
 from bench.worlds import fingerprint
 
 np = pytest.importorskip("numpy")
@@ -60,3 +65,46 @@ def test_cliques_cost_dred_many_more_rule_instances_than_dredc(tmp_path: Path) -
     lines = list(measure(made, instances.STRATEGIES, "6", 1, 1))
     assert [line.strategy for line in lines] == ["dred", "dredc"]
     assert instances.ratios(lines, "clique")["6", 1] > 10
+
+
+def test_the_whole_command_in_its_small_form(tmp_path: Path) -> None:
+    """No JVM and no peer that needs installing: worlds, oracle, targets, report and charts."""
+    done = suite.main(["--only", "B5,growth", "--scale", "small", "--no-peers", "--out", str(tmp_path)])
+    assert not done.notes
+    [report] = tmp_path.glob("bench-*.md")
+    told = json.loads(report.with_suffix(".json").read_text())
+    verdicts = {(one["benchmark"], one["verdict"]) for one in told["targets"]}
+    assert ("B1", "not measured") in verdicts
+    assert {name for name, verdict in verdicts if verdict != "not measured"} == {"B5", "growth", "memory"}
+    assert "| insert 10 |" in report.read_text()
+    assert "<svg" in (tmp_path / f"{report.stem}-B5.svg").read_text()
+    first = told["lines"]["B5"][0]
+    assert first["rows"] == 340
+    assert first["peers"]["DuckDB"]["seconds"] > 0
+
+
+def test_debian_has_a_query_for_every_view_and_rules_for_others() -> None:
+    packages = Debian(all_packages=False)
+    assert set(packages.queries) == {view.name for view in datalog.program(packages.spec("debian")).shown}
+    assert packages.peers["nemo"] == "rules"
+    text = list(datalog.rules(datalog.program(packages.spec("debian")), datalog.NEMO))
+    assert any("COMPARE(" in rule for rule in text)
+    assert any(rule.startswith("r_requires(?VP, ?VT) :- ") for rule in text)
+
+
+def test_tpch_queries_and_views_have_the_same_columns() -> None:
+    world_ = Tpch(Path())
+    shown = datalog.program(world_.spec("tpch")).shown
+    assert [view.name for view in shown] == list(world_.queries)
+    assert len(shown) == 10
+    for view in shown:
+        for column in view.columns:
+            assert column.name in world_.queries[view.name]
+
+
+def test_a_peer_that_is_late_or_wrong_has_no_time(tmp_path: Path) -> None:
+    tree = Tree(3)
+    tree.create(str(tmp_path))
+    assert DuckDb(60).run(tree, str(tmp_path), tree.expected(str(tmp_path))).seconds is not None
+    wrong = DuckDb(60).run(tree, str(tmp_path), {"same": (1, "1")})
+    assert (wrong.seconds, wrong.note) == (None, "wrong result in same")
