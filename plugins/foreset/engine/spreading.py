@@ -26,8 +26,10 @@ def spread(step: Spread, frames: Frames) -> None:
         change.Tables(*(frames.read(Ref(name, version)).frame.toArrow() for name in (step.base, step.needs)))
         for version in (Version.OLD, Version.FULL)
     )
-    plus, minus = list[Piece](), list[Piece]()
+    plus, minus, moved = list[Piece](), list[Piece](), 0
     for portion in change.changes(old, new, step.key):
+        moved += portion.rows.num_rows
+        giving_up.check_moved(step.relation, moved)
         (plus if portion.came else minus).append(_piece(portion.rows, step.relation, frames))
     for ref, pieces in zip(step.writes, (plus, minus), strict=True):
         frames.put(ref, *pieces)

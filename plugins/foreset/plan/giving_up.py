@@ -23,6 +23,7 @@ class Patience:
 
 
 MOST_SPREAD = 4_000_000  # rows of what a view spreads from and along, before and after: they are held in memory
+MOST_MOVED = 10_000_000  # rows of its differential that Spark's driver holds
 
 
 def check_spread(relation: str, rows: int | None) -> None:
@@ -30,6 +31,12 @@ def check_spread(relation: str, rows: int | None) -> None:
     if rows is None or rows > MOST_SPREAD:
         told = "an unknown number of" if rows is None else f"{rows:,}"
         raise GivenUp(f"{relation} would have spread along {told} rows, and more than {MOST_SPREAD:,} are too many")
+
+
+def check_moved(relation: str, rows: int) -> None:
+    """Raise where so many rows of `relation` moved that they should not go by way of the driver."""
+    if rows > MOST_MOVED:
+        raise GivenUp(f"more than {MOST_MOVED:,} rows of {relation} moved, too many to pass through the driver")
 
 
 # Rows cost Spark little beside rounds. In process rows are all there is, and a recompute makes a million a second.
