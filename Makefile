@@ -5,7 +5,7 @@
 #   make test-fast   tests without a JVM and without Airflow
 #   make lint        ruff, mypy, import-linter, vulture
 #   make fuzz N=50000   random programs and nights against the reference
-#   make fuzz-spark N=500   the same through Spark and Delta tables; all refresh cases with every strategy
+#   make fuzz-spark N=500   the same through Delta tables, each fifth in Spark; all refresh cases with every strategy
 #   make test-crash  kill -9 of refreshes at every point, five times each
 #   make demo        a nightly refresh, a bulk load, a second refresh and a load that is stopped, through Airflow
 #   make up          Airflow and Spark for this project, until Ctrl-C

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.roads import AFTER_THE_NIGHT, PAPER, World, closed, words
+from tests.roads import AFTER_THE_NIGHT, PAPER, REACH, World, closed, words
 
 import foreset
 from foreset.errors import EnvironmentFault
@@ -33,6 +33,7 @@ def world(warehouse: str, tmp_path: Path) -> Iterator[World]:
 def test_killed_in_the_middle_of_a_recursion(world: World) -> None:
     with open_session("embedded", world.root, SMALL) as handle:
         world.spark = handle.spark
+        world.spec(REACH.replace("    export: true", "    strategy: dred", 1))  # which goes in rounds
         wh = world.open()
         world.settle(verify="off")
         world.night()
