@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -30,6 +31,7 @@ from deltalake import DeltaTable
 from foreset.ir.program import Program
 
 SCRIPTS = Path(__file__).resolve().parent
+_CAST_SUM = re.compile(r"cast\((sum\(.+?\)) as decimal\(\d+,\d+\)\) as ")
 ANEW = 2  # states for those that compute anew
 Columns = Mapping[str, Mapping[str, str]]  # types by column, by table
 
@@ -50,8 +52,9 @@ def _datalog(dialect: datalog.Dialect) -> Callable[[World, Program, str], object
 
 
 def _queries(world: World, _program: Program, said: str) -> object:
+    """For pg_ivm, which knows no expression around an aggregate."""
     names = list(world.queries) if said == "sql" else said.split(",")
-    return {name: world.queries[name] for name in names}
+    return {name: _CAST_SUM.sub(r"\1 as ", world.queries[name]) for name in names}
 
 
 SPARK = (sys.executable, SCRIPTS / "run_spark.py")
@@ -94,8 +97,13 @@ class Job:
             if late.is_set():
                 return f"not done after {self.limit:.0f} s"
             errors.seek(0)
-            told = [line for line in errors.read().splitlines() if line.strip()]
-            return f"failed: {told[-1].strip()[:200]}" if process.wait() and told else ""
+            return f"failed: {_fault(errors.read())}" if process.wait() else ""
+
+
+def _fault(told: str) -> str:
+    """The line that names an error, or the last one."""
+    lines = [line.strip() for line in told.splitlines() if line.strip()]
+    return next((line for line in lines if re.match(r"\w*[eE]rror\b", line)), lines[-1] if lines else "no word")[:200]
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -1,6 +1,7 @@
 """Nemo computes all views anew: it reads the tables and reasons; that it writes results is not counted."""
 
-import shutil
+import csv
+import json
 import tempfile
 import time
 from pathlib import Path
@@ -24,6 +25,11 @@ def text(given: job.Job, step: int) -> str:
     return "\n".join(lines)
 
 
+def plain(value: str) -> str:
+    """Without the quotes in which Nemo writes texts."""
+    return json.loads(value) if value.startswith('"') else value
+
+
 given = job.read()
 for step in range(given.steps):
     with tempfile.TemporaryDirectory() as folder:
@@ -34,5 +40,6 @@ for step in range(given.steps):
         seconds = time.monotonic() - started
         for view in given.views:
             engine.write_result(given.predicates[view], output)
-            shutil.move(Path(folder, f"{view}.csv"), Path(given.results, str(step), f"{view}.csv"))
+            with Path(folder, f"{view}.csv").open(newline="", encoding="utf-8") as stream:
+                given.keep(step, view, (tuple(map(plain, row)) for row in csv.reader(stream)))
     job.tell(step, seconds)

@@ -54,7 +54,7 @@ for (let step = 0; step < job.steps; step++) {
   for (const [view, columns] of Object.entries(job.views)) {
     const names = Object.keys(columns).join(', ')
     const { blob } = await database.query(`copy (select ${names} from ${view}) to '/dev/blob' with (format csv)`)
-    writeFileSync(join(job.results, String(step), `${view}.csv`), await blob.text())
+    writeFileSync(join(job.results, String(step), `${view}.csv`), blob ? await blob.text() : '')
   }
   console.log(JSON.stringify({ step, seconds }))
 }
