@@ -115,8 +115,8 @@ def _views(found: Results) -> Iterable[Judgement]:
     idle, one, chain, fifty = (by.get(name) for name in (IDLE, ONE, CHAIN, FIFTY))
     yield _one("no-op <= 2 s in all", idle, 2.0, "s")
     views = len(next((line.vanilla for line in found.lines.get("B7", ())), {}))
-    each = (fifty - one) / (views - 1) if fifty is not None and one is not None and views > 1 else None
-    yield _one("fixed cost <= 0.3 s per touched view", each, 0.3, f"s each, from {ONE} to {views} views")
+    each = (fifty - idle) / views if fifty is not None and idle is not None and views else None
+    yield _one("fixed cost <= 0.3 s per touched view", each, 0.3, f"s each, from {IDLE} to all {views} views")
     yield _one("chain of 10 <= 2x one view", chain / one if chain and one else None, 2.0, "x")
 
 

@@ -1,4 +1,4 @@
-"""Many views: what one touched view costs, a chain of ten, all fifty, and none."""
+"""Many views: what one touched view costs, a chain of ten, all fifty, and none; every view reads the one source."""
 
 from __future__ import annotations
 
