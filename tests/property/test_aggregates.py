@@ -1,8 +1,8 @@
 """Random programs with aggregates: two oracles, exact differentials, and what a refresh does without.
 
 Programs with five batches each. Most are kept by `counting`, which leaves views of groups to `aggregate`, and by
-strategies by lot; one in ten by every strategy (`auto` recomputes such tiny data more often than not). 500 of them
-in `make test`, a minute of CPU; a thousand under FORESET_LONG=1. A difference is printed as a `.case`.
+strategies by lot; one in ten by every strategy (`auto` recomputes such tiny data more often than not). A difference is
+printed as a `.case`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.property.checks import FIXED, Difference
 from tests.refresh_cases import case_text
 
 SEED = int(os.environ.get("FORESET_SEED", "80000000"))
-PROGRAMS = int(os.environ.get("FORESET_PROGRAMS", "1000" if os.environ.get("FORESET_LONG") else "500"))
+PROGRAMS = int(os.environ.get("FORESET_PROGRAMS", "1000"))
 CHUNK = 10
 EVERY = 10  # one program of so many is maintained by every strategy
 
