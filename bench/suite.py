@@ -100,7 +100,7 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--scale", choices=SCALES, default="full")
     parser.add_argument("--factor", type=float, help="the scale factor of TPC-H, if not that of the scale")
     parser.add_argument("--engine", choices=("auto", "spark", "inproc"), default="auto", help="what runs the steps")
-    parser.add_argument("--limit", type=float, default=600.0, help="seconds that a peer may take for one world")
+    parser.add_argument("--limit", type=float, default=1200.0, help="seconds that a peer may take for one world")
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="no peers but DuckDB")
     parser.add_argument("--spark", default="embedded", help="as FORESET_SPARK")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the report")
