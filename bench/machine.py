@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import os
 import platform
+import signal
+import sys
 import threading
 from importlib import metadata
 from pathlib import Path
@@ -30,6 +32,11 @@ def facts() -> dict[str, Any]:
         **({"java": java} if java else {}),
         **{name: metadata.version(name) for name in PACKAGES},
     }
+
+
+def end_in_order() -> None:
+    """Let a benchmark that is told to stop end its servers and peers first."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 class PeakMemory:

@@ -80,6 +80,7 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> list[Line]:
     """Run, print, keep."""
     given = options(arguments)
+    machine.end_in_order()
     facts = {
         **machine.facts(),
         "scale": given.scale,

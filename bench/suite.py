@@ -9,8 +9,6 @@ written after each world, so that a run that is cut leaves behind what it has.
 from __future__ import annotations
 
 import argparse
-import signal
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -118,7 +116,7 @@ def _names(text: str) -> Sequence[str]:
 def main(arguments: Sequence[str] | None = None) -> Suite:
     """Install peers, run, keep."""
     suite = Suite(options(arguments))
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that peers end with it
+    machine.end_in_order()
     if suite.given.peers:
         suite.notes.extend(install.all_peers())
     suite.run()
