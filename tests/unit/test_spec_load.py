@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+import yaml
 
 from foreset.ir.program import Column, Source, View
 from foreset.ir.rules import Atom, Comparison, Negation, Rule
@@ -177,3 +178,21 @@ def test_a_thousand_rules_are_read_in_a_moment() -> None:
     assert loaded.program is not None
     assert len(loaded.program.rules) == 1000
     assert spent < 3
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("width", [20, 33, 80])
+def test_rules_that_a_program_has_written(width: int, line_end: str) -> None:
+    """PyYAML breaks long texts in double quotes with `\\` and indents what follows: the constant must not grow."""
+    rule = 'v(X) :- e(X, "a\\t\'R\' is a value   of some length, and longer than a line", "R"), X != "  R"'
+    spec = {
+        "group": "g",
+        "sources": {"e": {"table": "raw/e", "columns": {"a": "string", "b": "string", "c": "string"}}},
+        "views": {"v": {"columns": {"a": "string"}, "rules": [rule]}},
+    }
+    text = yaml.safe_dump(spec, width=width, default_style='"')
+    assert "\\\n" in text
+    broken, whole = (load_text(one) for one in (text.replace("\n", line_end), yaml.safe_dump(spec, width=10**6)))
+    assert broken.program is not None, list(broken.report)
+    assert whole.program is not None, list(whole.report)
+    assert broken.program.rules == whole.program.rules

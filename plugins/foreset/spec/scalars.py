@@ -20,6 +20,7 @@ _ESCAPES = {
     " ": " ", '"': '"', "/": "/", "\\": "\\", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029",
 }  # fmt: skip
 _CODES = {"x": 2, "u": 4, "U": 8}
+_JOINT = re.compile(r"(\r\n|\r|\n)[ \t]*")  # an escaped line end joins two lines, without the indent
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _SPECIAL = {".inf": "inf", "+.inf": "inf", "-.inf": "-inf", ".nan": "nan"}
@@ -68,8 +69,8 @@ def _escaped(raw: str) -> Iterator[tuple[int, str]]:
         if digits := _CODES.get(kind):
             yield index, chr(int(raw[index + 2 : index + 2 + digits], 16))
             index += 2 + digits
-        elif kind in "\r\n":  # an escaped line end joins two lines
-            index += 2
+        elif joint := _JOINT.match(raw, index + 1):
+            index = joint.end()
         else:
             yield index, _ESCAPES[kind]
             index += 2
