@@ -11,7 +11,8 @@
 #   make up          Airflow and Spark for this project, until Ctrl-C
 #   make trigger GROUP=reach   refresh a group through that Airflow, and wait for its end
 #   make test-airflow   every test against a live Airflow: kills, nights, loads
-#   make bench-refresh   refreshes against recomputes of the same change (ARGS="--case dag --scale medium")
+#   make bench       every benchmark with its peers, one report (ARGS="--only B1,B6 --scale small|medium|full")
+#   make bench-refresh   refreshes against recomputes of the same change alone (ARGS="--case B1 --scale medium")
 #   make lock        requirements.in -> requirements.txt
 
 SHELL := bash
