@@ -211,3 +211,17 @@ def test_no_airflow_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert gone.code == 5
     assert "no Airflow answers" in gone.err
     assert foreset("trigger", "reach", "--url", "ftp://x").code == 5
+
+
+def test_a_run_with_an_id_is_posted_again_where_airflow_stumbles(
+    airflow: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its database was busy: 500. An id makes it safe to ask again; without one, nothing is sent twice."""
+    monkeypatch.setattr("foreset.orchestrate.runs.PAUSES_S", (0.0, 0.0))
+    airflow.answers[f"POST {DAG}/dagRuns"] = (500, {"detail": "Serious error when handling your request"})
+    posts = ("POST", f"{DAG}/dagRuns")
+    assert trigger(airflow, "--run-id", "manual__1").code == 5
+    assert sum(one[:2] == posts for one in airflow.asked) == 3
+    airflow.asked.clear()
+    assert trigger(airflow).code == 5
+    assert sum(one[:2] == posts for one in airflow.asked) == 1

@@ -14,6 +14,8 @@ from foreset.orchestrate.rest import Airflow, Refused, segment
 
 ENDED = ("success", "failed")
 POLL_S = 1.0
+CONFLICT, STUMBLED = 409, 500
+PAUSES_S = (1.0, 3.0)  # before a run is posted again
 SILENCE_S = 120.0  # how long an Airflow may not answer while a run is waited for
 Tell = Callable[[str], None]
 
@@ -43,9 +45,9 @@ def start(airflow: Airflow, group: str, conf: Mapping[str, Any], *, run_id: str 
     if run_id:
         body["dag_run_id"] = run_id
     try:
-        return str(airflow.post(f"/dags/{dag_id(group)}/dagRuns", body)["dag_run_id"])
+        return str(_posted(airflow, f"/dags/{dag_id(group)}/dagRuns", body)["dag_run_id"])
     except Refused as refused:
-        if refused.status == 409 and run_id:
+        if refused.status == CONFLICT and run_id:
             return run_id
         if refused.status == 404:
             hint = "see `foreset check`, and the import errors on Airflow's first page; a new spec takes half a minute"
@@ -53,6 +55,18 @@ def start(airflow: Airflow, group: str, conf: Mapping[str, Any], *, run_id: str 
         if refused.status in (400, 422):
             raise UsageError(refused.message) from refused
         raise
+
+
+def _posted(airflow: Airflow, path: str, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Start a run; one with an id again where Airflow stumbled, as when its database is busy: there is only one of it."""
+    for pause in PAUSES_S if "dag_run_id" in body else ():
+        try:
+            return airflow.post(path, body)
+        except Refused as refused:
+            if refused.status < STUMBLED:
+                raise
+        time.sleep(pause)
+    return airflow.post(path, body)
 
 
 def is_paused(airflow: Airflow, group: str) -> bool:
