@@ -58,7 +58,7 @@ def start(airflow: Airflow, group: str, conf: Mapping[str, Any], *, run_id: str 
 
 
 def _posted(airflow: Airflow, path: str, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Start a run; one with an id again where Airflow stumbled, as when its database is busy: there is only one of it."""
+    """Start a run; one with an id again where Airflow stumbled, its database being busy: it is one run all the same."""
     for pause in PAUSES_S if "dag_run_id" in body else ():
         try:
             return airflow.post(path, body)
