@@ -47,7 +47,8 @@ def open_refresh(
             return {source.name: last.sources[source.name] for source in program.sources}  # a correction, and no more
         return {source.name: _pin(spark, layout, program, layering, source.name, last) for source in program.sources}
 
-    edited(edits_of(newest(layout.root, layout.group)), request.edit, layout.group, program)  # refused before it opens
+    if request.edit:  # refused before it opens
+        edited(edits_of(newest(layout.root, layout.group)), request.edit, layout.group, program)
     run = open_run(layout, request.refresh_id, vector, force=request.force)
     if isinstance(run, AlreadyCommitted):
         return run

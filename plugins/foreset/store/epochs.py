@@ -168,7 +168,7 @@ def _holder(layout: Layout, snapshot: manifest.Snapshot) -> Holder | None:
     epoch = snapshot.reading.epoch
     if not epoch:
         return None
-    mark = manifest.epoch_mark(layout, epoch)
+    mark = manifest.epoch_mark(layout, epoch, snapshot.table)
     committed = snapshot.newest is not None and snapshot.newest.epoch == epoch
     closed = committed or files.read_text(_sign_file(layout, epoch, "closed")) is not None
     alive = json.loads(files.read_text(_sign_file(layout, epoch, "alive")) or '{"at": null}')["at"]

@@ -41,6 +41,7 @@ EPOCH, FLOOR, ROW = "foreset.epoch", "foreset.floor", "foreset.manifest"
 TRIES = 200
 DOUBTS = 5
 STATS_PREFIX = 32
+CHECKPOINT_AFTER = "5"  # commits, two for each refresh, which opens the manifest ten times: a long log is read as often
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,8 @@ def read(layout: Layout, refresh_id: str = "", *, create: bool = False) -> Snaps
     """Read the manifest once; None when the group has none and `create` is not asked."""
     table = _opened(layout)
     if table is None and create:
-        table = delta.create_table(
-            layout.manifest, rows.COLUMNS, config={"delta.checkpointInterval": "20"}, mark=delta.Mark("create")
-        )
+        config = {"delta.checkpointInterval": CHECKPOINT_AFTER}
+        table = delta.create_table(layout.manifest, rows.COLUMNS, config=config, mark=delta.Mark("create"))
     if table is None:
         return None
     last = _newest(table)
@@ -140,9 +140,9 @@ def raise_number(snapshot: Snapshot, app: str, value: int, mark: delta.Mark) -> 
     return delta.bump(snapshot.table, mark, {app: value})
 
 
-def epoch_mark(layout: Layout, epoch: int) -> delta.Mark | None:
-    """Who opened `epoch`, from the commit that did."""
-    table = _opened(layout)
+def epoch_mark(layout: Layout, epoch: int, table: DeltaTable | None = None) -> delta.Mark | None:
+    """Who opened `epoch`, from the commit that did; `table` is the manifest where it is open already."""
+    table = _opened(layout) if table is None else table
     for entry in delta.commits_before(table) if table else ():
         mark = delta.read_mark(entry)
         if mark is not None and mark.kind == "open" and mark.epoch <= epoch:
