@@ -170,7 +170,9 @@ def test_a_killed_spark_server_is_replaced(live: Live) -> None:
     live.kill_in("roads", "stratum_1.insert", server.jvm_pid)
     outcome = live.trigger("roads")
     assert outcome.status == "committed"
-    assert live.tasks("roads", outcome.run_id)["stratum_1.insert"]["try_number"] == 2
+    # The task opens its session later, and finds the corpse. Killed in the middle: tests/spark/test_server_killed.py
+    assert inspect_server(live.warehouse).jvm_pid != server.jvm_pid
+    assert live.tasks("roads", outcome.run_id)["stratum_1.insert"]["try_number"] in (1, 2)
     assert "bh" in live.rows("roads.closure")
 
 
