@@ -182,13 +182,20 @@ def _unless_too_big(found: Choice, situation: Situation, changed: Mapping[str, S
     return Choice("recompute", big) if big else found
 
 
+def _past(strategy: str, situation: Situation, delta: int) -> tuple[float, float] | None:
+    """Seconds expected of `strategy` and those of the last recompute; None where the past does not tell both."""
+    line, recomputed = situation.cost.maintained.get(strategy), situation.cost.recomputed
+    expected = line.expected(delta) if line else None
+    return None if expected is None or recomputed is None else (expected, recomputed)
+
+
 def _too_big(strategy: str, situation: Situation, changed: Mapping[str, Size]) -> str:
     """Why a recompute is expected to be cheaper; empty when it is not."""
     rows = sum(size.rows for size in situation.sizes.values())
     delta = sum(size.changed for size in changed.values())
-    line, recomputed = situation.cost.maintained.get(strategy), situation.cost.recomputed
-    expected = line.expected(delta) if line else None
-    if expected is not None and recomputed is not None:
+    past = _past(strategy, situation, delta)
+    if past is not None:
+        expected, recomputed = past
         if expected > recomputed:
             told = f"{delta:,} changed rows would take {strategy} about {expected:.1f} s"
             return f"{told}, a recompute took {recomputed:.1f} s"
@@ -223,11 +230,10 @@ def _spreads(stratum: Stratum, situation: Situation, changed: Mapping[str, Size]
     """
     rows = sum(size.rows for size in situation.sizes.values())
     delta = sum(size.changed for size in changed.values())
-    line, recomputed = situation.cost.maintained.get("spread"), situation.cost.recomputed
-    expected = line.expected(delta) if line else None
+    past = _past("spread", situation, delta)
     if rows > SPREADING or (only_grows and rows > SOON_READ and delta * HANDFUL < rows):
         return False
-    if expected is not None and recomputed is not None and expected > recomputed:
+    if past is not None and past[0] > past[1]:
         return False
     return not situation.counters and not refusal(stratum, "spread")
 
