@@ -41,5 +41,5 @@ def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
             raise SourceError(f"source `{name}` has a table feature that only Spark reads", "verify during a refresh")
         return found
 
-    checked, mismatches = compare(staged, program, layering, opener, size, row.seq)
+    checked, mismatches = compare(staged, program, layering, opener, size, row.seq, lambda name: (opener(name),))
     return Verdict(str(size), checked, mismatches, watch.seconds)

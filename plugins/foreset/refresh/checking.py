@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +14,19 @@ from pyarrow.dataset import Dataset
 from foreset.errors import UsageError, VerificationFailed
 from foreset.ir.program import Program, Source
 from foreset.ir.strata import Layering
+from foreset.ir.terms import Row
 from foreset.refresh.asking import table_now
+from foreset.refresh.capturing import capture_one
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.inputs import source_at, view_facts
 from foreset.refresh.recounting import differences
 from foreset.store import arrow, delta, manifest
+from foreset.store.capture.stage import folder
 from foreset.store.layout import Layout, is_local, table_path
 from foreset.store.rows import ViewPin
-from foreset.verify.entries import Plain, Rows, SignedFiles, holds
+from foreset.verify.entries import Plain, Rows, SignedFiles, holds, sampled
 from foreset.verify.facts import Opener, SourceFacts
+from foreset.verify.origins import Hint, Pairs, hints, origins
 from foreset.verify.sample import Claim, Staged, draw
 from foreset.verify.tabling import derivable
 from foreset.verify.verdict import Mismatch, Verdict
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 LEAST_PER_VIEW = 6
+DRAWN_ROWS = 2_000_000  # of a larger source that changed, only the changed rows are drawn from
 
 
 def verify(context: Context) -> Mapping[str, Any]:
@@ -70,20 +76,38 @@ def _sampled(context: Context, size: int) -> tuple[dict[str, dict[str, int]], li
         rows = open_quickly(context.layout.root, context.source(name), pin.to_version) if pin is not None else None
         return open_rows(context, name) if rows is None else rows
 
-    return compare(staged, context.program, context.layering, opener, size, context.run.seq)
+    def nearby(name: str) -> Sequence[Rows]:
+        """What came to a source and what went, and if it is not too large to draw from, all of it."""
+        facts = capture_one(context, name)
+        signs = [sign for sign, rows in ((1, facts["inserted"]), (-1, facts["deleted"])) if rows]
+        changes = [] if facts["taken_whole"] else [_folder(folder(facts["staged"], sign)) for sign in signs]
+        small = facts["rows"] is not None and facts["rows"] <= DRAWN_ROWS
+        return [*changes, opener(name)] if small or not changes else changes
+
+    return compare(staged, context.program, context.layering, opener, size, context.run.seq, nearby)
 
 
 def compare(
-    staged: Mapping[str, Staged], program: Program, layering: Layering, opener: Opener, size: int, seed: int
+    staged: Mapping[str, Staged],
+    program: Program,
+    layering: Layering,
+    opener: Opener,
+    size: int,
+    seed: int,
+    nearby: Callable[[str], Sequence[Rows]],
 ) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:
-    """Draw rows from what is staged (or published), recompute them, and say where the two differ."""
+    """Draw rows from what is staged (or published), recompute them, and say where the two differ.
+
+    `nearby` gives rows of a source, among whose values absent rows are looked for.
+    """
     if not staged or not size:
         return {}, []
     share = max(LEAST_PER_VIEW, size // len(staged))
-    claims = {name: draw(one, share, seed) for name, one in staged.items()}
-    rows = {name: {claim.row for claim in found} for name, found in claims.items()}
     columns = program.columns_of()
     schemas = {name: tuple(column.type for column in relation) for name, relation in columns.items()}
+    near = _near(program, origins(layering, schemas), nearby, share // 4, seed)
+    claims = {name: draw(one, share, seed, near(name)) for name, one in staged.items()}
+    rows = {name: {claim.row for claim in found} for name, found in claims.items()}
     true = derivable(rows, layering, SourceFacts(columns, opener), schemas)
     checked = {name: _kinds(found) for name, found in claims.items()}
     return checked, [
@@ -92,6 +116,28 @@ def compare(
         for claim in found
         if claim.present is not (claim.row in true[name])
     ]
+
+
+def _near(
+    program: Program,
+    reaching: Mapping[str, Mapping[str, Pairs]],
+    nearby: Callable[[str], Sequence[Rows]],
+    size: int,
+    seed: int,
+) -> Callable[[str], list[Hint]]:
+    """What rows of sources say of a view's columns; each source is drawn from once."""
+
+    @functools.cache
+    def drawn(source: str) -> list[Row]:
+        return [row for rows in nearby(source) for row in sampled(rows, program.columns_of()[source], size, seed)]
+
+    declared = {source.name for source in program.sources}
+
+    def near(view: str) -> list[Hint]:
+        pairs = reaching.get(view, {})
+        return [hint for name in sorted(declared & pairs.keys()) for hint in hints(pairs[name], drawn(name))]
+
+    return near
 
 
 def _fully(context: Context) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:

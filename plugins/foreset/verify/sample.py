@@ -2,7 +2,8 @@
 
 Three kinds, since three things can go wrong: a changed row that should not have
 changed, a row that should have changed and did not, and a row that is missing
-altogether, looked for among combinations of values that occur.
+altogether, looked for among combinations of values that occur: in the view, and in
+the rows of sources that changed (`hints`).
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from foreset.ir.program import Column
-from foreset.ir.terms import Row
+from foreset.ir.terms import Row, Value
 from foreset.verify.entries import Rows, present, sampled
+from foreset.verify.origins import Hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Staged:
     minus: Rows
 
 
-def draw(staged: Staged, size: int, seed: int) -> list[Claim]:
+def draw(staged: Staged, size: int, seed: int, hints: Sequence[Hint] = ()) -> list[Claim]:
     """Up to `size` distinct rows: a half of changed ones, the rest unchanged and absent."""
     columns = staged.columns
     generator = random.Random(seed)  # noqa: S311 - a sample must be repeatable, not secret
@@ -46,7 +48,8 @@ def draw(staged: Staged, size: int, seed: int) -> list[Claim]:
     spare = len(minus) + quarter // 4  # some of what was drawn may go now, or have gone before
     old = sampled(staged.old, columns, quarter + spare, generator.randrange(1 << 30))
     generator.shuffle(old)
-    others = list(dict.fromkeys([*old, *_combinations([*plus, *minus, *old], quarter, generator)]))
+    near = _combinations([*plus, *minus, *old], hints, len(columns), quarter, generator)
+    others = list(dict.fromkeys([*old, *near]))
     before, came, gone = (present(part, columns, others) for part in (staged.old, staged.plus, staged.minus))
     there = (before - gone) | came
     claims = {row: Claim(row, row in set(plus), "changed") for row in changed}
@@ -63,14 +66,24 @@ def _half_each(plus: Sequence[Row], minus: Sequence[Row], size: int) -> list[Row
     return [*plus[:few], *minus[: size - few]]
 
 
-def _combinations(rows: Sequence[Row], size: int, generator: random.Random) -> list[Row]:
-    """Rows of values that occur in their columns: near misses rather than nonsense."""
-    if not rows:
+def _combinations(
+    rows: Sequence[Row], hints: Sequence[Hint], width: int, size: int, generator: random.Random
+) -> list[Row]:
+    """Rows of values that occur in their columns, every other one with what a hint says: near misses, not nonsense."""
+    values: list[set[Value]] = [{row[i] for row in rows} for i in range(width)]
+    for position, value in {pair for hint in hints for pair in hint}:
+        values[position].add(value)
+    if not all(values):
         return []
-    domains = [sorted({row[i] for row in rows}, key=repr) for i in range(len(rows[0]))]
+    domains = [sorted(found, key=repr) for found in values]
     found: dict[Row, None] = {}
     for _ in range(size * 4):
-        found[tuple(generator.choice(domain) for domain in domains)] = None
+        row = [generator.choice(domain) for domain in domains]
+        if hints and generator.random() < 0.5:
+            for position, value in generator.choice(hints):
+                if generator.random() < 0.5:  # some of the columns, and of two values either
+                    row[position] = value
+        found[tuple(row)] = None
         if len(found) >= size:
             break
     return list(found)

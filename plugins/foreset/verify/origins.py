@@ -1,0 +1,66 @@
+"""Where the values of a view's columns come from: which columns of which sources.
+
+An absent row is best looked for near what changed: a view that lost its only row with
+some value shows that value nowhere else, but the row of a source that brought it does.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from foreset.ir.program import View
+from foreset.ir.rules import Atom, Rule
+from foreset.ir.strata import Layering
+from foreset.ir.terms import Row, Value, Var
+from foreset.verify.codes import alike
+from foreset.verify.passing import Schemas
+
+Place = tuple[str, int]  # a relation and a column of it
+Pairs = tuple[tuple[int, int], ...]  # a column of a view, and one of a source
+Hint = tuple[tuple[int, Value], ...]  # columns of a view, and what one row of a source says of them
+
+
+def origins(layering: Layering, schemas: Schemas) -> dict[str, dict[str, Pairs]]:
+    """Of each view and source: a view's column with each column of the source whose values may reach it as they are."""
+    above: dict[Place, set[Place]] = defaultdict(set)
+    defined = set[str]()
+    for stratum in layering.strata:
+        for view in stratum.views:
+            defined.add(view.name)
+            for rule in view.rules:
+                for lower, upper in _steps(view, rule):
+                    above[lower].add(upper)
+    found: dict[str, dict[str, set[tuple[int, int]]]] = defaultdict(lambda: defaultdict(set))
+    for source, column in [place for place in above if place[0] not in defined]:
+        for view_name, position in _reached((source, column), above):
+            if alike(schemas[view_name][position], schemas[source][column]):
+                found[view_name][source].add((position, column))
+    return {view: {source: tuple(sorted(pairs)) for source, pairs in by.items()} for view, by in found.items()}
+
+
+def _steps(view: View, rule: Rule) -> Iterator[tuple[Place, Place]]:
+    """From columns of the body to those columns of the view that take their values as they are."""
+    kept = view.aggregation.groups if view.aggregation else len(rule.head.args)
+    heads = [(i, arg.name) for i, arg in enumerate(rule.head.args[:kept]) if isinstance(arg, Var)]
+    for literal in rule.body:
+        if isinstance(literal, Atom):
+            for j, arg in enumerate(literal.args):
+                if isinstance(arg, Var):
+                    yield from (((literal.relation, j), (view.name, i)) for i, name in heads if name == arg.name)
+
+
+def _reached(start: Place, above: Mapping[Place, set[Place]]) -> set[Place]:
+    """Every place to which values of `start` can rise."""
+    found, ahead = set[Place](), [start]
+    while ahead:
+        for upper in above.get(ahead.pop(), ()):
+            if upper not in found:
+                found.add(upper)
+                ahead.append(upper)
+    return found
+
+
+def hints(pairs: Pairs, rows: Sequence[Row]) -> list[Hint]:
+    """What each row of a source says of a view's columns."""
+    return [tuple((position, row[column]) for position, column in pairs) for row in rows]
