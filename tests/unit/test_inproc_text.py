@@ -16,9 +16,9 @@ OUR_WORDS = frozenset(
     re.findall(
         r"\w+",
         "select distinct from where and or not as is null union all join semi anti on true false limit group by having "
-        "create temp table view insert into drop cast try_cast case when then else end sum max count "
-        "tinyint smallint integer bigint float double boolean varchar blob date timestamp decimal "
-        "table_name duckdb_tables",
+        "create temp table view insert into drop cast try_cast case when then else end sum min max count filter "
+        "tinyint smallint integer bigint hugeint float double boolean varchar blob date timestamp decimal "
+        "table_name duckdb_tables struct_pack k v",
     )
 )
 

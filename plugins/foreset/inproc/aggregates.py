@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+import duckdb
+
+from foreset.inproc.gathering import grouped
 from foreset.inproc.tables import Part, Sql, Table, Tables
 from foreset.ir.steps import Aggregate, Group, Ref
 from foreset.ir.terms import Row
@@ -14,7 +17,18 @@ from foreset.store.types import column_names
 
 
 def group(step: Group, tables: Tables) -> None:
-    """One row for each group of the source."""
+    """One row for each group of the source: by DuckDB where it can, else by the reference, which can blame one."""
+    aggregation, relation = step.aggregation, step.source.relation
+    parts = tables.parts(step.source)
+    kinds = tables.schemas[relation][: aggregation.groups]
+    text = grouped(aggregation, kinds, tables.select(parts, relation).text) if parts else None
+    if text is not None:
+        try:
+            tables.put(step.target, Part(tables.make(Sql(text))))
+        except duckdb.Error:  # such as a total of more than 38 digits
+            pass
+        else:
+            return
     gathered = gather_all(_seen(tables, tables.whole(step.source), step.source), step.aggregation, step.rule)
     _bring(tables, step.target, [(*group, *row) for group, row in gathered.items()])
 

@@ -2,56 +2,24 @@
 
 The same order as in `engine/compile.py`: the smallest atom first, which is the change, then along
 shared variables; each join is finished before the next one, so sizes are known, not guessed.
-DuckDB compares values that are its own in the same sense as ours; functions are left to
-`reference`, on the joined rows.
+What does not join, conditions and computed values, is in `settling.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
+from foreset.inproc.plans import Plan, constant, source
+from foreset.inproc.settling import filter_early, settle
 from foreset.inproc.tables import Part, Sql, Table, Tables, lacking
-from foreset.inproc.types import from_duck, widening
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
+from foreset.inproc.types import widening
+from foreset.ir.rules import Atom, Literal, Rule, literal_variables
 from foreset.ir.steps import Ref
-from foreset.ir.terms import Call, Const, Term, Value, Var
+from foreset.ir.terms import Const, Value, Var
 from foreset.ir.types import Type, widen
-from foreset.reference.joins import settle
-from foreset.reference.widen import widened
-from foreset.store.types import column_names, duck_type
-
-_OPERATORS = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-
-
-@dataclass(slots=True)
-class _Plan:
-    """The join so far: which column holds each variable, and which one the wanted value of a head variable."""
-
-    rule: Rule
-    tables: Tables
-    current: Sql | Table | None = None
-    bound: dict[str, str] = field(default_factory=dict)
-    wanted: dict[str, tuple[str, Type]] = field(default_factory=dict)
-    used: int = 0
-    plain: bool = True  # the join so far is a scan of a small table: cheap to say twice
-
-    def column(self) -> str:
-        """A column name that nothing else has."""
-        self.used += 1
-        return f"x{self.used}"
-
-    @property
-    def columns(self) -> list[str]:
-        """All columns of the join so far."""
-        return [*self.bound.values(), *(column for column, _ in self.wanted.values())]
-
-    def materialised(self) -> Table:
-        """The join so far as a table."""
-        if not isinstance(self.current, Table):
-            self.current = self.tables.make(self.current or Sql("SELECT 1 AS one"))
-        return self.current
+from foreset.store.types import column_names
 
 
 def derive(rule: Rule, tables: Tables, within: Table | None = None) -> Sql | None:
@@ -62,7 +30,7 @@ def derive(rule: Rule, tables: Tables, within: Table | None = None) -> Sql | Non
     atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
     if any(tables.empty(Ref(atom.relation, atom.version)) for atom in atoms):
         return None
-    plan = _Plan(rule, tables)
+    plan = Plan(rule, tables)
     least = min((tables.count(Ref(atom.relation, atom.version)) for atom in atoms), default=0)
     restricted = within is not None and atoms and least < within.rows
     if within is not None and not restricted:
@@ -72,10 +40,10 @@ def derive(rule: Rule, tables: Tables, within: Table | None = None) -> Sql | Non
         atom = min(atoms, key=lambda a: _cost(plan, a))
         atoms.remove(atom)
         _join(plan, atom, _needed(rule, [*atoms, *waiting]))
-        waiting = _filter_early(plan, waiting)
+        waiting = filter_early(plan, waiting)
         if isinstance(plan.current, Table) and not plan.current.rows:
             return None
-    _settle(plan, waiting)
+    settle(plan, waiting, _exclude)
     head = _head(plan)
     if within is None or not restricted:
         return head
@@ -90,7 +58,7 @@ def _needed(rule: Rule, literals: Sequence[Literal]) -> frozenset[str]:
     return frozenset(names | {v.name for v in literal_variables(rule.head)})
 
 
-def _start_from(plan: _Plan, within: Table) -> None:
+def _start_from(plan: Plan, within: Table) -> None:
     head, kinds = plan.rule.head, plan.tables.schemas[plan.rule.head.relation]
     picked, conditions, values = [], [], dict[str, Value]()
     for name, kind, arg in zip(column_names(len(kinds)), kinds, head.args, strict=True):
@@ -110,7 +78,7 @@ def _start_from(plan: _Plan, within: Table) -> None:
     plan.current = Sql(f"SELECT {', '.join(picked) or '1 AS one'} FROM {within.name} r{where}", values)
 
 
-def _cost(plan: _Plan, atom: Atom) -> float:
+def _cost(plan: Plan, atom: Atom) -> float:
     size = float(plan.tables.count(Ref(atom.relation, atom.version)))
     known = sum(
         isinstance(arg, Const) or (isinstance(arg, Var) and (arg.name in plan.bound or arg.name in plan.wanted))
@@ -135,7 +103,7 @@ class _Meeting:
         return Sql(f" WHERE {' AND '.join(self.conditions)}" if self.conditions else "", self.values)
 
 
-def _meeting(plan: _Plan, atom: Atom) -> _Meeting:
+def _meeting(plan: Plan, atom: Atom) -> _Meeting:
     kinds, types = plan.tables.schemas[atom.relation], plan.rule.types
     found, meeting = dict[str, str](), _Meeting()
     for name, kind, arg in zip(column_names(len(kinds)), kinds, atom.args, strict=True):
@@ -162,7 +130,7 @@ def _meeting(plan: _Plan, atom: Atom) -> _Meeting:
     return meeting
 
 
-def _join(plan: _Plan, atom: Atom, needed: AbstractSet[str]) -> None:
+def _join(plan: Plan, atom: Atom, needed: AbstractSet[str]) -> None:
     """Join the atom's rows on what is bound; wanted head values restrict it null-safely."""
     ref = Ref(atom.relation, atom.version)
     names = column_names(len(plan.tables.schemas[atom.relation]))
@@ -201,7 +169,7 @@ def _far(parts: Sequence[Part]) -> bool:
     return any(part.table.outside for part in parts)
 
 
-def _joined(plan: _Plan, meeting: _Meeting, part: Part, columns: list[str], names: tuple[str, ...]) -> str:
+def _joined(plan: Plan, meeting: _Meeting, part: Part, columns: list[str], names: tuple[str, ...]) -> str:
     table = part.table.name
     if part.table.outside:
         plan.tables.note(part.table)
@@ -216,118 +184,7 @@ def _joined(plan: _Plan, meeting: _Meeting, part: Part, columns: list[str], name
     return f"SELECT {picked} FROM {left} l JOIN {table} r ON {on or 'true'}{less}{meeting.where.text}"
 
 
-# ---------------------------------------------------------------- conditions and values
-def _filter_early(plan: _Plan, literals: Sequence[Literal]) -> list[Literal]:
-    """Apply the comparisons that DuckDB can make and whose variables are bound; return what must wait."""
-    waiting, conditions, values = [], [], dict[str, Value]()
-    for literal in literals:
-        made = _condition(plan, literal) if all(v.name in plan.bound for v in literal_variables(literal)) else None
-        if made is None:
-            waiting.append(literal)
-        else:
-            conditions.append(made.text)
-            values |= made.values
-    _keep(plan, conditions, values)
-    return waiting
-
-
-def _keep(plan: _Plan, conditions: list[str], values: dict[str, Value]) -> None:
-    if conditions:
-        plan.current = Sql(f"SELECT l.* FROM {_source(plan, values)} l WHERE {' AND '.join(conditions)}", values)
-
-
-def _source(plan: _Plan, values: dict[str, Value]) -> str:
-    """The join so far as something to select from; its constants go to `values`."""
-    if isinstance(plan.current, Table):
-        return plan.current.name
-    current = plan.current or Sql("SELECT 1 AS one")
-    values |= current.values
-    return f"({current.text})"
-
-
-def _condition(plan: _Plan, literal: Literal) -> Sql | None:
-    """A condition on l that DuckDB answers as we do; None where a function is called."""
-    types = plan.rule.types
-    match literal:
-        case Comparison(op=op, left=(Var() | Const()) as left, right=(Var() | Const()) as right):
-            kinds = [types[side.name] if isinstance(side, Var) else side.type for side in (left, right)]
-            common = widen(*kinds)
-            if common is None or common.element:
-                return None
-            sides = [_side(plan, side, common) for side in (left, right)]
-            text = f"{sides[0].text} {_OPERATORS[op]} {sides[1].text}"
-            return Sql(text, {**sides[0].values, **sides[1].values})
-        case Test(call=Call(function="is_null", args=(Var(name=name),)), negated=negated):
-            return Sql(f"l.{plan.bound[name]} IS {'NOT ' if negated else ''}NULL")
-        case _:
-            return None
-
-
-def _side(plan: _Plan, side: Var | Const, kind: Type) -> Sql:
-    if isinstance(side, Const):
-        return Sql(*constant(plan.tables, side, kind))
-    return Sql(widening(f"l.{plan.bound[side.name]}", plan.rule.types[side.name], kind))
-
-
-def _settle(plan: _Plan, literals: Sequence[Literal]) -> None:
-    """What is left, in the order of the normal form: DuckDB where it can, functions in Python."""
-    called: list[Literal] = []
-    for literal in literals:
-        step = _in_duckdb(plan, literal) if not called else None
-        if step is None and isinstance(literal, Negation):
-            _call(plan, called)
-            called = []
-            _exclude(plan, literal.atom)
-        elif step is None:
-            called.append(literal)
-        else:
-            step()
-    _call(plan, called)
-
-
-def _in_duckdb(plan: _Plan, literal: Literal) -> Callable[[], None] | None:
-    match literal:
-        case Comparison() | Test() if (made := _condition(plan, literal)) is not None:
-            return lambda: _keep(plan, [made.text], dict(made.values))
-        case Let(var=var, term=(Var() | Const()) as term) if var.name not in plan.bound:
-            return lambda: _let(plan, var, term)
-        case _:
-            return None
-
-
-def _let(plan: _Plan, var: Var, term: Term) -> None:
-    assert isinstance(term, (Var, Const))
-    value, column = _side(plan, term, plan.rule.types[var.name]), plan.column()
-    values = dict(value.values)
-    plan.current = Sql(f"SELECT l.*, {value.text} AS {column} FROM {_source(plan, values)} l", values)
-    plan.bound[var.name] = column
-
-
-def _call(plan: _Plan, literals: list[Literal]) -> None:
-    """Functions, on the joined rows, by the reference's own evaluator: its failures are ours."""
-    if not literals:
-        return
-    tables, types = plan.tables, plan.rule.types
-    table = plan.materialised()
-    tables.budget.see(table.rows)
-    wanted = [(f"wanted {name}", column, kind) for name, (column, kind) in plan.wanted.items()]
-    named = [*((name, column, types[name]) for name, column in plan.bound.items()), *wanted]
-    kinds = [kind for _, _, kind in named]
-    columns = ", ".join(column for _, column, _ in named) or "1"
-    rows = from_duck(tables.run(Sql(f"SELECT {columns} FROM {table.name}")), kinds)
-    rows = rows if named else [() for _ in rows]
-    slots, found = settle(plan.rule, {name: i for i, (name, _, _) in enumerate(named)}, rows, literals)
-    fresh = {name: plan.column() for name in slots if slots[name] >= len(named)}
-    kinds += [types[name] for name in fresh]
-    names = [*(column for _, column, _ in named), *fresh.values()]
-    plan.current = tables.bring([(*row, None) for row in found], (*kinds, _ANY), (*names, "one"))
-    plan.bound |= fresh
-
-
-_ANY = Type("boolean")
-
-
-def _exclude(plan: _Plan, atom: Atom) -> None:
+def _exclude(plan: Plan, atom: Atom) -> None:
     """NOT EXISTS as an anti-join; a NULL on either side never excludes."""
     tables, ref = plan.tables, Ref(atom.relation, atom.version)
     names = column_names(len(tables.schemas[atom.relation]))
@@ -342,13 +199,11 @@ def _exclude(plan: _Plan, atom: Atom) -> None:
         tables.note(table)
         partners = f"(SELECT {inner} FROM {table.name} r{lacking('r', part.less, names)}{meeting.where.text})"
         on = " AND ".join(f"l.{key} = o.k{i}" for i, (key, _, _) in enumerate(keys))
-        plan.current = Sql(
-            f"SELECT l.* FROM {_source(plan, values)} l ANTI JOIN {partners} o ON {on or 'true'}", values
-        )
+        plan.current = Sql(f"SELECT l.* FROM {source(plan, values)} l ANTI JOIN {partners} o ON {on or 'true'}", values)
 
 
 # ---------------------------------------------------------------- the head
-def _head(plan: _Plan) -> Sql:
+def _head(plan: Plan) -> Sql:
     head, types = plan.rule.head, plan.rule.types
     schema = plan.tables.schemas[head.relation]
     columns, conditions, values = [], [], dict[str, Value]()
@@ -367,16 +222,9 @@ def _head(plan: _Plan) -> Sql:
                 raise AssertionError(f"{head} is not in normal form")
         columns.append(f"{text} AS {label}")
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    return Sql(f"SELECT {', '.join(columns)} FROM {_source(plan, values)} l{where}", values)
+    return Sql(f"SELECT {', '.join(columns)} FROM {source(plan, values)} l{where}", values)
 
 
 def _as(text: str, kind: Type, other: Type) -> str:
     """`text`, a value of `kind`, in the type in which it is compared with one of type `other`."""
     return widening(text, kind, widen(kind, other) or kind)
-
-
-def constant(tables: Tables, const: Const, kind: Type) -> tuple[str, dict[str, Value]]:
-    """A bound constant in the type in which it meets a column of type `kind`."""
-    common = widen(const.type, kind) or kind
-    name = tables.fresh("p")
-    return f"CAST(${name} AS {duck_type(common)})", {name: widened(const.value, common)}

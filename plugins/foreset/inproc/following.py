@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foreset.inproc.compile import constant
+from foreset.inproc.plans import constant
 from foreset.inproc.tables import Part, Sql, Table, Tables
 from foreset.inproc.types import widening
 from foreset.ir.rules import Atom, Rule
