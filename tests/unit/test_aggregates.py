@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from random import Random
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from tests.cli_runner import foreset as run_cli
 from tests.property.aggregate_programs import random_aggregates
@@ -17,8 +21,11 @@ from tests.refresh_cases import in_normal_form
 import foreset
 from foreset.errors import EvaluationError
 from foreset.explain.groups import SELF, base_reading
+from foreset.inproc.types import to_arrow
 from foreset.ir.aggregates import BUILTINS, Kind, Upkeep
-from foreset.ir.program import auxiliaries, is_hidden
+from foreset.ir.program import Program, auxiliaries, is_hidden
+from foreset.ir.terms import Row
+from foreset.ir.types import Type
 from foreset.plan.fingerprint import fingerprints
 from foreset.plan.translate import keeps_counters, single_derivation
 from foreset.reference.inverses import proven
@@ -27,6 +34,7 @@ from foreset.reference.replica import Delta, Replica
 from foreset.rewrite.pipeline import Prepared, prepare
 from foreset.spec.load import load_file, load_text
 from foreset.testing.run import run_tests
+from foreset.verify.facts import SourceFacts
 from foreset.verify.tabling import derivable
 
 HEAD = """group: g
@@ -280,8 +288,53 @@ def test_bound_recomputation_knows_groups(seed: int) -> None:
     for view in program.views:
         there = set(rng.sample(sorted(state[view.name], key=repr), min(8, len(state[view.name]))))
         asked[view.name] = there | absent_rows(state[view.name], state.values(), len(view.columns), rng)
-    found = derivable(asked, layering, SetFacts(sources, kinds), kinds)
-    assert found == {name: {row for row in wanted if row in state[name]} for name, wanted in asked.items()}
+    true = {name: {row for row in wanted if row in state[name]} for name, wanted in asked.items()}
+    assert derivable(asked, layering, SetFacts(sources, kinds), kinds) == true
+    typed = {name: {row for row in wanted if of_types(row, kinds[name])} for name, wanted in asked.items()}
+    real = SourceFacts(program.columns_of(), tables(sources, program).__getitem__)
+    assert derivable(typed, layering, real, kinds) == {name: true[name] & typed[name] for name in true}
+
+
+def of_types(row: Row, kinds: tuple[Type, ...]) -> bool:
+    """Absent rows are made of values of any column."""
+    try:
+        to_arrow([row], kinds, [f"c{i}" for i in range(len(kinds))])
+    except pa.ArrowException:
+        return False
+    return True
+
+
+def tables(sources: Mapping[str, Iterable[Row]], program: Program) -> dict[str, pa.Table]:
+    """Sources as Delta has them: bags, in which a row may stand twice."""
+    found = {}
+    for source in program.sources:
+        names, types = [c.name for c in source.columns], [c.type for c in source.columns]
+        rows = sorted(sources[source.name], key=repr)
+        found[source.name] = to_arrow([*rows, *rows[::2]], types, names)
+    return found
+
+
+def test_large_groups_are_asked_for_by_one_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where rules read sources alone, no member comes to Python; the answers are those of single members."""
+    said: Counter[bool] = Counter()
+    asked_for = SourceFacts.grouped
+
+    def counted(*args: Any) -> list[Row] | None:
+        found = asked_for(*args)
+        said[found is not None] += 1
+        return found
+
+    monkeypatch.setattr(SourceFacts, "grouped", counted)
+    for seed in range(700, 760):
+        case = random_aggregates(seed)
+        program, layering = in_normal_form(case.program)
+        kinds = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}
+        sources = {source.name: case.nights[0][source.name].plus for source in program.sources}
+        state = evaluate(layering.strata, sources, kinds, program.max_rounds)
+        asked = {view.name: set(state[view.name]) for view in program.views}
+        real = SourceFacts(program.columns_of(), tables(sources, program).__getitem__)
+        assert derivable(asked, layering, real, kinds) == asked
+    assert said[True] > 20, said
 
 
 def test_the_example_is_sound_and_its_tests_pass() -> None:

@@ -16,7 +16,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from foreset.ir.program import Column
+from foreset.ir.program import Column, View, member_columns
+from foreset.ir.rules import Rule, atoms
 from foreset.ir.terms import Row, Value
 from foreset.ir.types import STRING, Type
 from foreset.ir.values import canonical
@@ -25,12 +26,15 @@ from foreset.store.quoting import quoted
 from foreset.store.types import arrow_type, duck_type
 from foreset.verify.codes import NULL, Codes, Numbers, stacked
 from foreset.verify.passing import Asked
+from foreset.verify.queries import KEYS, groups_query
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
 KEEP_AFTER = 4  # looks at one source, after which its columns are kept in memory (DuckDB spills)
 WHOLE_ROWS = 2_000_000  # up to so many, a source that is asked often is taken as it is
+KEY_COLUMNS = 3  # so many columns at most are tried as a key
+NEARLY_ONE = 1.1  # rows by distinct keys, as estimated
 Opener = Callable[[str], "Dataset | pa.Table | tuple[str, ...]"]  # rows, or the files that hold them
 
 
@@ -45,6 +49,7 @@ class SourceFacts:
     _opened: dict[str, Any] = field(default_factory=dict)
     _looks: dict[str, int] = field(default_factory=dict)
     _known: dict[tuple[str, Asked], dict[Row, list[Row]]] = field(default_factory=dict)
+    _keys: dict[str, Asked | None] = field(default_factory=dict)
     _fanouts: dict[tuple[str, Asked], float] = field(default_factory=dict)
 
     def rows(self, relation: str, known: Asked, keys: Iterable[Row]) -> Mapping[Row, list[Row]]:
@@ -79,6 +84,41 @@ class SourceFacts:
             ((found,),) = self._connection.sql(query).fetchall()
             self._fanouts[relation, known] = float(found)
         return self._fanouts[relation, known]
+
+    def grouped(self, view: View, rules: Sequence[Rule], asked: Asked, keys: Iterable[Row]) -> list[Row] | None:
+        """The groups with these keys by one query; None where DuckDB cannot give them as we mean them."""
+        aggregation = view.aggregation
+        assert aggregation is not None
+        members = [column.type for column in member_columns(view)]
+        for relation in {atom.relation for rule in rules for atom, _ in atoms(rule)}:
+            self._open(relation)
+        query = groups_query(rules, aggregation, members, self.columns, asked, self._key)
+        if query is None:
+            return None
+        if asked:
+            self._connection.register(KEYS, key_table(list(keys), [members[position] for position in asked]))
+        try:
+            found = self._connection.sql(query[0], params=query[1]).to_arrow_table()
+        except duckdb.Error:  # such as an overflow: by single members it is a failure of some, or of none
+            return None
+        return to_rows(found, view.columns)
+
+    def _key(self, relation: str) -> Asked | None:
+        """The first columns of a source, if no two of its rows agree in them: as keys are mostly declared."""
+        if relation not in self._keys:
+            columns = self.columns[relation]
+            most = min(KEY_COLUMNS, len(columns))
+            self._keys[relation] = next(
+                (tuple(range(n)) for n in range(1, most + 1) if self._tell_apart(relation, n)), None
+            )
+        return self._keys[relation]
+
+    def _tell_apart(self, relation: str, count: int) -> bool:
+        if self.fanout(relation, tuple(range(count))) > NEARLY_ONE:
+            return False
+        names = ", ".join(quoted(column.name) for column in self.columns[relation][:count])
+        query = f"SELECT 1 FROM {quoted('s_' + relation)} GROUP BY {names} HAVING count(*) > 1 LIMIT 1"  # noqa: S608 - quoted
+        return not self._connection.sql(query).fetchall()
 
     def _fetch(self, relation: str, known: Asked, keys: Sequence[Row]) -> dict[Row, list[Row]]:
         columns = self.columns[relation]

@@ -7,11 +7,12 @@ of their own, over lower strata only; what asks for groups sees them as it sees 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from foreset.ir.program import View, member_columns
+from foreset.ir.rules import Rule
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.reference.aggregates import gathered, groups_of
@@ -35,8 +36,14 @@ class Facts(Protocol):
         """How many rows there are, about, for one key of these columns; None where nobody knows."""
         ...
 
+    def grouped(self, view: View, rules: Sequence[Rule], asked: Asked, keys: Iterable[Row]) -> list[Row] | None:
+        """The groups of a view, with their accumulators, whose columns `asked` are one of `keys`, from the rules of
+        their members, which read nothing but sources; None where that takes an evaluation goal by goal."""
+        ...
+
 
 Members = Callable[[View, Asked, set[Row]], Iterable[Row]]
+RulesOf = Callable[[View], Sequence[Rule] | None]  # of the members; None if they read more than sources
 
 
 @dataclass(slots=True)
@@ -46,6 +53,7 @@ class GroupFacts:
     below: Facts
     groups: Mapping[str, View]
     members: Members
+    rules_of: RulesOf
     _known: dict[tuple[str, Asked], dict[Row, list[Row]]] = field(default_factory=dict)  # by the group's own columns
 
     def rows(self, relation: str, known: Asked, keys: Iterable[Row]) -> Mapping[Row, Iterable[Row]]:
@@ -79,14 +87,27 @@ class GroupFacts:
         missing = {key for key in keys if key not in cache}
         if missing:
             cache |= {key: [] for key in missing}
-            assert view.aggregation is not None
-            for group, members in groups_of(self.members(view, asked, missing), view.aggregation).items():
-                try:
-                    row = (*group, *gathered(members, view.aggregation))
-                except Failure:  # the refresh itself would have stopped
-                    continue
-                cache[tuple(group[position] for position in asked)].append(row)
+            for row in self._groups(view, asked, missing):
+                cache[tuple(row[position] for position in asked)].append(row)
         return cache
+
+    def _groups(self, view: View, asked: Asked, keys: set[Row]) -> Iterable[Row]:
+        rules = self.rules_of(view)
+        at_once = self.below.grouped(view, rules, asked, keys) if rules is not None else None
+        if at_once is not None:
+            return at_once
+        assert view.aggregation is not None
+        found = []
+        for group, members in groups_of(self.members(view, asked, keys), view.aggregation).items():
+            try:
+                found.append((*group, *gathered(members, view.aggregation)))
+            except Failure:  # the refresh itself would have stopped
+                continue
+        return found
+
+    def grouped(self, view: View, rules: Sequence[Rule], asked: Asked, keys: Iterable[Row]) -> list[Row] | None:
+        """As what lies below has it."""
+        return self.below.grouped(view, rules, asked, keys)
 
 
 def member_schemas(views: Iterable[View]) -> dict[str, tuple[Type, ...]]:

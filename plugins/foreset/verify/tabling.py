@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from foreset.ir.program import View
-from foreset.ir.rules import Atom, Negation, Rule
+from foreset.ir.rules import Atom, Negation, Rule, atoms
 from foreset.ir.strata import Layering, Stratum
 from foreset.ir.terms import Row
 from foreset.verify.batches import Batch, Binder
@@ -285,7 +285,7 @@ class Solver:
         groups = {s.names[0]: s.views[0] for s in self.layering.strata if s.aggregation}
         if groups:
             self.schemas = {**self.schemas, **member_schemas(groups.values())}
-            self.facts = GroupFacts(self.facts, groups, self._members)
+            self.facts = GroupFacts(self.facts, groups, self._members, self._plain_rules)
 
     def which(self, rows: Mapping[str, set[Row]], goals: Mapping[Goal, set[Row]]) -> dict[str, set[Row]]:
         """Those of `rows`, by view, that are among the answers of the goals."""
@@ -329,6 +329,14 @@ class Solver:
         goal = (aggregation.members, asked)
         extra = None if aggregation.stored else View(aggregation.members, (), view.rules)
         return self.codes.tuples(self._solve({goal: keys}, extra)[goal].answers.everything())
+
+    def _plain_rules(self, view: View) -> Sequence[Rule] | None:
+        """The rules of the members, if sources are all they read."""
+        aggregation = view.aggregation
+        assert aggregation is not None
+        own = {view.name: view for stratum in self.layering.strata for view in stratum.views}
+        rules = own[aggregation.members].rules if aggregation.stored else view.rules
+        return None if any(atom.relation in own for rule in rules for atom, _ in atoms(rule)) else rules
 
 
 def derived(view: View) -> bool:

@@ -1,0 +1,174 @@
+"""Groups by one query over their sources: millions of members, none of which comes to Python.
+
+Only for members that rules derive from sources alone, without negation, by comparisons and
+exact arithmetic; everything else, and every failure, is for the evaluation goal by goal.
+The query says what the rules say, atom by atom: it knows nothing of how views are maintained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from foreset.inproc.gathering import grouped
+from foreset.inproc.terms import Writer
+from foreset.inproc.types import widening
+from foreset.ir.aggregates import Aggregation
+from foreset.ir.program import Column
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Rule, Test, literal_variables
+from foreset.ir.terms import Call, Const, Term, Value, Var, variables
+from foreset.ir.types import Type, widen
+from foreset.reference.terms import known_type
+from foreset.reference.widen import widened
+from foreset.store.quoting import quoted
+from foreset.store.types import column_names, duck_type
+from foreset.verify.passing import Asked
+
+KEYS = "wanted"  # the table of keys, with columns k0, k1 ...
+_OPERATORS = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+Columns = Mapping[str, tuple[Column, ...]]
+KeyOf = Callable[[str], Asked | None]  # columns that tell all rows of a source apart, if that is known
+
+
+class _Unsaid(Exception):
+    """SQL would not say it, or not as we mean it."""
+
+
+@dataclass(slots=True)
+class _Rule:
+    """One rule as a query."""
+
+    rule: Rule
+    columns: Columns
+    prefix: str  # of the names of its constants
+    bound: dict[str, str] = field(default_factory=dict)  # the text of each variable, in the variable's own type
+    conditions: list[str] = field(default_factory=list)
+    values: dict[str, Value] = field(default_factory=dict)
+
+    def select(self, head: Sequence[Type], asked: Asked, key_of: KeyOf) -> str:
+        """The members that the rule derives; those of the asked keys if any column is asked for."""
+        atoms = [literal for literal in self.rule.body if isinstance(literal, Atom)]
+        for i, atom in enumerate(atoms):
+            self._meet(f"a{i}", atom)
+        for literal in self.rule.body:
+            if not isinstance(literal, Atom):
+                self._settle(literal)
+        heads = [self._as(arg, kind) for arg, kind in zip(self.rule.head.args, head, strict=True)]
+        self.conditions += [f"{heads[position]} = k.k{i}" for i, position in enumerate(asked)]
+        tables = [f"{quoted('s_' + atom.relation)} a{i}" for i, atom in enumerate(atoms)] + (
+            [f"{KEYS} k"] if asked else []
+        )
+        picked = ", ".join(f"{text} AS {name}" for text, name in zip(heads, column_names(len(heads)), strict=True))
+        word = "SELECT" if self._distinct(atoms, key_of) else "SELECT DISTINCT"
+        where = f" WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
+        return f"{word} {picked} FROM {', '.join(tables)}{where}"
+
+    def _meet(self, alias: str, atom: Atom) -> None:
+        used = _used(self.rule)
+        for arg, column in zip(atom.args, self.columns[atom.relation], strict=True):
+            text, kind = f"{alias}.{quoted(column.name)}", column.type
+            if isinstance(arg, Const):
+                common = _common(kind, arg.type)
+                self.conditions.append(f"{widening(text, kind, common)} = {self._constant(arg, common)}")
+            elif isinstance(arg, Var) and used[arg.name] > 1:
+                of = self.rule.types[arg.name]
+                own = widening(text, kind, _common(kind, of))
+                if arg.name in self.bound:
+                    self.conditions.append(f"{own} = {self.bound[arg.name]}")
+                self.bound.setdefault(arg.name, own)
+
+    def _settle(self, literal: Literal) -> None:
+        match literal:
+            case Comparison(op=op, left=left, right=right):
+                common = _common(*(known_type(side, self.rule.types) for side in (left, right)))
+                self.conditions.append(f"{self._as(left, common)} {_OPERATORS[op]} {self._as(right, common)}")
+            case Test(call=Call(function="is_null", args=(Var(name=name),)), negated=negated):
+                self.conditions.append(f"{self.bound[name]} IS {'NOT ' if negated else ''}NULL")
+            case Let(var=var, term=term):
+                text = self._as(term, self.rule.types[var.name])
+                if var.name in self.bound:
+                    self.conditions.append(f"{text} = {self.bound[var.name]}")
+                self.bound.setdefault(var.name, text)
+            case _:
+                raise _Unsaid
+
+    def _as(self, term: Term, kind: Type) -> str:
+        if isinstance(term, Const):
+            return self._constant(term, kind)
+        if any(name not in self.bound for name in _names(term)):
+            raise _Unsaid
+        text = Writer(self.rule.types, self.bound.__getitem__).widened(term, _plain(kind))
+        if text is None:
+            raise _Unsaid
+        return text
+
+    def _constant(self, const: Const, kind: Type) -> str:
+        name = f"{self.prefix}{len(self.values)}"
+        self.values[name] = widened(const.value, _plain(kind))
+        return f"CAST(${name} AS {duck_type(kind)})"
+
+    def _distinct(self, atoms: Sequence[Atom], key_of: KeyOf) -> bool:
+        """No two ways to meet the body give one member: its columns tell, one by one, every atom's row."""
+        known, left = _names(*self.rule.head.args), list(atoms)
+        while left:
+            told = next((atom for atom in left if _told(atom, key_of(atom.relation), known)), None)
+            if told is None:
+                return False
+            left.remove(told)
+            known |= _names(*told.args)
+        return True
+
+
+def groups_query(
+    rules: Iterable[Rule],
+    aggregation: Aggregation,
+    members: Sequence[Type],
+    columns: Columns,
+    asked: Asked,
+    key_of: KeyOf,
+) -> tuple[str, dict[str, Value]] | None:
+    """The groups that rules give, with their accumulators, and the query's constants; None where SQL cannot say it."""
+    texts, values = list[str](), dict[str, Value]()
+    try:
+        for number, rule in enumerate(rules):
+            one = _Rule(rule, columns, f"p{number}_")
+            texts.append(one.select(members, asked, key_of))
+            values |= one.values
+    except _Unsaid:
+        return None
+    text = grouped(aggregation, members[: aggregation.groups], " UNION ".join(texts)) if texts else None
+    return (text, values) if text is not None else None
+
+
+def _told(atom: Atom, key: Asked | None, known: AbstractSet[str]) -> bool:
+    return key is not None and all(
+        isinstance(arg, Const) or (isinstance(arg, Var) and arg.name in known) for arg in (atom.args[p] for p in key)
+    )
+
+
+def _names(*terms: Term) -> set[str]:
+    return {var.name for term in terms for var in variables(term)}
+
+
+def _used(rule: Rule) -> dict[str, int]:
+    """How often each variable occurs."""
+    found: dict[str, int] = {}
+    for literal in (rule.head, *rule.body):
+        for var in literal_variables(literal):
+            found[var.name] = found.get(var.name, 0) + 1
+    return found
+
+
+def _common(one: Type, other: Type) -> Type:
+    common = widen(one, other)
+    if common is None:
+        raise _Unsaid
+    return _plain(common)
+
+
+def _plain(kind: Type) -> Type:
+    """A type whose equal values are one to DuckDB: no doubles with their two zeros, no arrays of them."""
+    if kind.is_fractional or kind.element is not None:
+        raise _Unsaid
+    return kind
