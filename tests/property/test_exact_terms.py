@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from random import Random
 
@@ -48,6 +49,14 @@ def random_term(rng: Random, depth: int) -> Term:
     return Call(function, (inner, *(Const(n, INT) for n in digits)) if function == "decimal" else (inner,))
 
 
+def fails(read: Callable[[Row], Value], row: Row) -> bool:
+    try:
+        read(row)
+    except Failure:
+        return True
+    return False
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_terms_are_exact(seed: int) -> None:
     """What is written for DuckDB gives the reference's value, and NULL where the reference fails."""
@@ -64,8 +73,12 @@ def test_terms_are_exact(seed: int) -> None:
             if text is None or kind is None:
                 continue
             written += 1
-            found = from_duck(connection.execute(f"SELECT {text} FROM t").fetchall(), [kind])
             read = read_term(term, slots, TYPES)
+            try:
+                found = from_duck(connection.execute(f"SELECT {text} FROM t").fetchall(), [kind])
+            except duckdb.Error:  # more than 38 digits somewhere
+                assert any(fails(read, row) for row in rows), term
+                continue
             for row, (value,) in zip(rows, found, strict=True):
                 try:
                     true = read(row)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import duckdb
+
 from foreset.inproc.plans import Plan, constant, source
-from foreset.inproc.tables import Sql
+from foreset.inproc.tables import Sql, Table
 from foreset.inproc.terms import Writer
 from foreset.inproc.types import from_duck, widening
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Test, literal_variables
@@ -99,19 +101,29 @@ def _exactly(plan: Plan, literal: Literal) -> str | None:
 
 
 def _compute(plan: Plan, computed: Mapping[str, tuple[Let, str]]) -> None:
-    """New columns, all at once; again in Python if a value that has all it needs came out as NULL: it did not fit."""
+    """New columns, all at once; in Python if one did not fit its type: it is NULL though it has all that it needs."""
     if not computed:
         return
     before, columns = plan.materialised(), {name: plan.column() for name in computed}
     texts = ", ".join(f"{text} AS {columns[name]}" for name, (_, text) in computed.items())
-    made = plan.tables.make(Sql(f"SELECT l.*, {texts} FROM {before.name} l"))
     lost = " OR ".join(_lost(plan, let.term, columns[name]) for name, (let, _) in computed.items())
-    ((failed,),) = plan.tables.run(Sql(f"SELECT count(*) FROM {made.name} l WHERE {lost}"))
-    if failed:
+    text, test = f"SELECT l.*, {texts} FROM {before.name} l", f"SELECT count(*) FROM {{}} l WHERE {lost}"
+    made = _made(plan, text, test)
+    if made is None:
         _call(plan, [let for let, _ in computed.values()])
         return
     plan.current = made
     plan.bound |= columns
+
+
+def _made(plan: Plan, text: str, failed: str) -> Table | None:
+    """The table of a query, unless it stops (with more than 38 digits) or some of its rows have failed."""
+    try:
+        made = plan.tables.make(Sql(text))
+        ((rows,),) = plan.tables.run(Sql(failed.format(made.name)))
+    except duckdb.Error:
+        return None
+    return None if rows else made
 
 
 def _lost(plan: Plan, term: Term, column: str) -> str:

@@ -2,7 +2,8 @@
 
 Whole numbers, and decimals whose result type keeps every digit. What cannot be said this
 way is for the reference's own functions, in Python. So is everything where one value does
-not fit its type: by `TRY_CAST` it becomes NULL, by `CAST` it stops the query.
+not fit its type: by `TRY_CAST` it becomes NULL, by `CAST`, or with more than 38 digits, it
+stops the query.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from decimal import Decimal
 
 from foreset.inproc.types import widening
 from foreset.ir.terms import Call, Const, Term, Var
-from foreset.ir.types import MAX_PRECISION, Type, as_decimal
+from foreset.ir.types import Type, as_decimal
 from foreset.reference.terms import known_type
 from foreset.store.types import duck_type
 
@@ -72,16 +73,12 @@ def _whole(value: int, kind: Type) -> str:
 
 
 def _room(function: str, left: Type, right: Type, kind: Type) -> tuple[str, str] | None:
-    """Types of both sides in which no step can lose a digit; None if the result type itself may."""
+    """Types of both sides in which no step loses a digit; None if the result type does. DuckDB stops at 39 digits."""
     if kind.is_integral:
         return "HUGEINT", "HUGEINT"
     if kind.name != "decimal":
         return None
     a, b = as_decimal(left), as_decimal(right)
-    if function == "*":
-        digits = a.precision + b.precision + 1
-    else:
-        digits = max(a.precision - a.scale, b.precision - b.scale) + max(a.scale, b.scale) + 1
-    if digits > MAX_PRECISION:
+    if kind.scale != (a.scale + b.scale if function == "*" else max(a.scale, b.scale)):
         return None
     return f"DECIMAL(38,{a.scale})", f"DECIMAL(38,{b.scale})"
