@@ -8,7 +8,10 @@ our own (`t1`, `c0` ...), constants are bound: nothing of a spec gets into a tex
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +66,29 @@ def connect(memory: str = "2GB", spill: str | None = None) -> duckdb.DuckDBPyCon
     connection.execute("SET preserve_insertion_order = false").fetchall()
     connection.execute("SET TimeZone = 'UTC'").fetchall()
     return connection
+
+
+@functools.lru_cache(maxsize=1)
+def _database(memory: str, spill: str | None) -> duckdb.DuckDBPyConnection:
+    """One database for the strata of a run: to open one takes as long as many a stratum, and its memory is bounded."""
+    return connect(memory, spill)
+
+
+@contextmanager
+def session(memory: str = "2GB", spill: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to the run's database with names of its own, which go with it."""
+    name = f"s{next(_SESSIONS)}"
+    with _database(memory, spill).cursor() as connection:
+        for statement in (f"CREATE SCHEMA {name}", f"USE {name}", "SET TimeZone = 'UTC'"):
+            connection.execute(statement).fetchall()
+        try:
+            yield connection
+        finally:
+            connection.execute("USE main").fetchall()
+            connection.execute(f"DROP SCHEMA {name} CASCADE").fetchall()
+
+
+_SESSIONS = itertools.count(1)
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from foreset.inproc.budget import OutOfBounds
 from foreset.inproc.counters import CounterTables
 from foreset.inproc.delta import Stored
 from foreset.inproc.run import InProcess
-from foreset.inproc.tables import Part, Sql, Table, Tables, connect
+from foreset.inproc.tables import Part, Sql, Table, Tables, session
 from foreset.ir.program import Column
 from foreset.ir.steps import Procedure, Ref
 from foreset.ir.strata import Stratum
@@ -75,7 +75,7 @@ def attempt(
         return Attempt(None, where)
     context.listen({"event": "engine", "stratum": stratum.number, "engine": where.engine, "reason": where.reason})
     try:
-        with _connection(context) as connection:
+        with session(spill=_spill(context)) as connection:
             return Attempt(_Run(context, stratum, choice, procedure, connection).facts(folder), where)
     except (OutOfBounds, SparkOnly, duckdb.Error) as error:
         if os.environ.get(VARIABLE) == "inproc":
@@ -86,9 +86,8 @@ def attempt(
         return Attempt(None, moved)
 
 
-def _connection(context: Context) -> duckdb.DuckDBPyConnection:
-    spill = context.path("spill") if is_local(context.layout.root) else None
-    return connect(spill=spill)
+def _spill(context: Context) -> str | None:
+    return context.path("spill") if is_local(context.layout.root) else None
 
 
 class _Run:
