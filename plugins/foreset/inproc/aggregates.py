@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
 
 import duckdb
 
 from foreset.inproc.gathering import grouped
 from foreset.inproc.tables import Part, Sql, Table, Tables
+from foreset.ir.aggregates import Aggregation
 from foreset.ir.steps import Aggregate, Group, Ref
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
@@ -17,27 +19,49 @@ from foreset.store.types import column_names
 
 
 def group(step: Group, tables: Tables) -> None:
-    """One row for each group of the source: by DuckDB where it can, else by the reference, which can blame one."""
-    aggregation, relation = step.aggregation, step.source.relation
+    """One row for each group of the source."""
     parts = tables.parts(step.source)
-    kinds = tables.schemas[relation][: aggregation.groups]
-    text = grouped(aggregation, kinds, tables.select(parts, relation).text) if parts else None
-    if text is not None:
-        try:
-            tables.put(step.target, Part(tables.make(Sql(text))))
-        except duckdb.Error:  # such as a total of more than 38 digits
-            pass
-        else:
-            return
-    gathered = gather_all(_seen(tables, tables.whole(step.source), step.source), step.aggregation, step.rule)
-    _bring(tables, step.target, [(*group, *row) for group, row in gathered.items()])
+    if not parts:
+        tables.put(step.target)
+        return
+    found = _grouped(tables, tables.select(parts, step.source.relation).text, step.source.relation, step.aggregation)
+    if found is not None:
+        tables.put(step.target, Part(found))
+        return
+    rows = _seen(tables, tables.whole(step.source), step.source)
+    _bring(tables, step.target, [(*key, *row) for key, row in gather_all(rows, step.aggregation, step.rule).items()])
 
 
 def aggregate(step: Aggregate, tables: Tables) -> None:
     """PLUS and MINUS of the view from those of its members."""
-    outcome = fold_all(step, _TouchedGroups(step, tables))
+    outcome = fold_all(step, _TouchedGroups(step, tables), lambda groups: _gathered(step, tables, groups))
     _bring(tables, Ref(step.relation, Version.PLUS), list(outcome.plus))
     _bring(tables, Ref(step.relation, Version.MINUS), list(outcome.minus))
+
+
+def _grouped(tables: Tables, members: str, relation: str, aggregation: Aggregation) -> Table | None:
+    """The groups of the members by DuckDB; None where the reference must say, or can say which group fails."""
+    text = grouped(aggregation, tables.schemas[relation][: aggregation.groups], members)
+    try:
+        return None if text is None else tables.make(Sql(text))
+    except duckdb.Error:  # such as a total of more than 38 digits
+        return None
+
+
+def _gathered(step: Aggregate, tables: Tables, groups: AbstractSet[Row]) -> tuple[Mapping[Row, Row], int]:
+    """The accumulators of these groups, from their members."""
+    aggregation, ref = step.aggregation, Ref(step.aggregation.members, Version.NEW)
+    width, names = aggregation.groups, column_names(aggregation.groups)
+    if width:
+        keys = tables.bring(list(groups), tables.schemas[ref.relation][:width], names)
+        members = tables.held(keys, ref, names)
+    else:
+        members = tables.whole(ref)
+    found = _grouped(tables, f"SELECT * FROM {members.name}", ref.relation, aggregation)
+    if found is None:
+        return gather_all(_seen(tables, members, ref), aggregation, step.rule), members.rows
+    rows = tables.fetch(found, tables.schemas[step.relation])
+    return {row[:width]: row[width:] for row in rows}, members.rows
 
 
 class _TouchedGroups(Memory):

@@ -15,9 +15,9 @@ class OutOfBounds(ForesetError):
 class Budget:
     """What may be done in process, and what has been."""
 
-    rows: int = 50_000_000  # made by queries
+    rows: int = 200_000_000  # made by queries
     python: int = 1_000_000  # of those, seen by functions in Python
-    loaded: int = 20_000_000  # taken from files into memory
+    loaded: int = 40_000_000  # taken from files into memory
     made: int = 0
     seen: int = 0
     taken: int = 0

@@ -9,7 +9,7 @@ from foreset.plan.choose import Size
 
 IN_PROCESS, SPARK = "in process", "spark"
 FEW_CHANGES = 200_000  # rows that came or went below a stratum that is maintained
-FEW_ROWS = 10_000_000  # rows below a stratum that is built
+FEW_ROWS = 20_000_000  # rows below a stratum that is built
 
 
 RULE = f"in process up to {FEW_CHANGES:,} changed rows (built: from {FEW_ROWS:,} rows), else in Spark"

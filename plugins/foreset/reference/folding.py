@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -37,8 +37,14 @@ def gather_all(rows: Iterable[Row], aggregation: Aggregation, rule: Rule) -> dic
     return found
 
 
-def fold_all(step: Aggregate, memory: Memory) -> Outcome:
-    """What the change of the members does to the groups that it touches."""
+Gather = Callable[[Set[Row]], tuple[Mapping[Row, Row], int]]  # accumulators of these groups, and how many members
+
+
+def fold_all(step: Aggregate, memory: Memory, gather: Gather | None = None) -> Outcome:
+    """What the change of the members does to the groups that it touches.
+
+    `gather` is asked for the groups whose members must be read; without it, they come from `memory`.
+    """
     aggregation = step.aggregation
     width = aggregation.groups
     came, went = (
@@ -55,13 +61,18 @@ def fold_all(step: Aggregate, memory: Memory) -> Outcome:
     anew = {group for group, row in new.items() if row is None}
     read = 0
     if anew:
-        rows = [row for row in memory.rows(Ref(aggregation.members, Version.NEW)) if row[:width] in anew]
-        read = len(rows)
-        new |= {**dict.fromkeys(anew), **gather_all(rows, aggregation, step.rule)}
+        found, read = gather(anew) if gather is not None else _gathered(step, memory, anew)
+        new |= {**dict.fromkeys(anew), **found}
     after = {group: row for group, row in new.items() if row is not None and _held(row, group, step.rule)}
     plus = tuple((*group, *row) for group, row in after.items() if old.get(group) != row)
     minus = tuple((*group, *row) for group, row in old.items() if after.get(group) != row)
     return Outcome(plus, minus, len(touched), read)
+
+
+def _gathered(step: Aggregate, memory: Memory, groups: Set[Row]) -> tuple[Mapping[Row, Row], int]:
+    members, width = step.aggregation.members, step.aggregation.groups
+    rows = [row for row in memory.rows(Ref(members, Version.NEW)) if row[:width] in groups]
+    return gather_all(rows, step.aggregation, step.rule), len(rows)
 
 
 def _held(row: Row, group: Row, rule: Rule) -> bool:
