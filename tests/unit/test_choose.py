@@ -48,6 +48,13 @@ def test_a_line_through_past_costs_says_when_a_recompute_is_cheaper(stratum: Str
     assert chosen(stratum, history, 1_700, Mode.INCREMENTAL) == "dredf"
 
 
+def test_noise_between_two_equal_changes_is_no_slope(stratum: Stratum) -> None:
+    """A steep line through two near points starts far below nothing: cut off there, small changes were too dear."""
+    history = records(BUILT, ("dredf", 0.8, 877), ("dredf", 1.2, 928))
+    assert chosen(stratum, history, 894) == "dredf"
+    assert 0.9 < (cost_of(["closure"], history).maintained["dredf"].expected(894) or 0) < 1.1
+
+
 def test_far_beyond_what_was_seen_the_share_decides(stratum: Stratum) -> None:
     history = records(BUILT, ("dredf", 2.0, 10), ("dredf", 4.0, 20))
     assert chosen(stratum, history, 20 * BEYOND) == "recompute"

@@ -19,7 +19,7 @@ TABLE = pa.table({"n": pa.array([r[0] for r in ROWS], pa.int64()), "s": pa.array
 def test_a_source_taken_whole_answers_as_queries_do(looks: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """NULL meets no key, copies count once, a key without rows has none; too many rows are asked for one by one."""
     monkeypatch.setattr("foreset.verify.looks.FEW_LOOKS", looks)
-    monkeypatch.setattr("foreset.verify.facts.WHOLE_ROWS", most)
+    monkeypatch.setattr("foreset.verify.facts.WHOLE_VALUES", most)
     source = SourceFacts({"r": (Column("n", BIGINT), Column("s", STRING))}, lambda _: TABLE)
     codes = Codes()
     look = Looks(source, codes, {"r": (BIGINT, STRING)})

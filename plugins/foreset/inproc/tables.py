@@ -28,6 +28,7 @@ from foreset.store.types import column_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
+PATIENT_ROWS = 1_000_000  # of a table that is looked at once more before it is loaded
 MANY_DEAD, MANY_DEAD_ROWS = 64, 50_000  # what nobody needs any more, before it is dropped
 
 
@@ -222,7 +223,9 @@ class Tables:
     # ------------------------------------------------------------ what lies outside
     def look(self, table: Table, keys: Table, pairs: Sequence[tuple[str, str, bool]], where: Sql = Sql("")) -> Table:
         """The rows of a large table that meet one of `keys`; pairs: key column, our expression over r, null-safe."""
-        if table.outside and (table.looks >= self.patience or 4 * keys.rows > table.rows):
+        # A look for a few keys is a fraction of a load, and the fraction is smaller the larger the table.
+        patience = self.patience + min(table.rows // PATIENT_ROWS, 6) if self.patience else 0
+        if table.outside and (table.looks >= patience or 4 * keys.rows > table.rows):
             self.load(table)
         table.looks += 1
         full = self._without_nulls(keys, [key for key, _, safe in pairs if safe])

@@ -35,4 +35,7 @@ def line_through(points: Sequence[tuple[int, float]]) -> Line:
     spread = sum((size - middle) ** 2 for size in sizes)
     slope = sum((size - middle) * (took - mean) for size, took in points) / spread if spread else 0.0
     slope = max(slope, 0.0)
-    return Line(max(mean - slope * middle, 0.0), slope, max(sizes))
+    if slope * middle > mean:  # it would cost less than nothing to begin: then all of it is for the rows
+        slope = sum(size * took for size, took in points) / sum(size * size for size in sizes)
+        return Line(0.0, slope, max(sizes))
+    return Line(mean - slope * middle, slope, max(sizes))

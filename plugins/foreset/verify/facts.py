@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
 KEEP_AFTER = 4  # looks at one source, after which its columns are kept in memory (DuckDB spills)
-WHOLE_ROWS = 2_000_000  # up to so many, a source that is asked often is taken as it is
+WHOLE_VALUES = 4_000_000  # up to so many, a source that is asked often is taken as it is
 KEY_COLUMNS = 3  # so many columns at most are tried as a key
 NEARLY_ONE = 1.1  # rows by distinct keys, as estimated
 Opener = Callable[[str], "Dataset | pa.Table | tuple[str, ...]"]  # rows, or the files that hold them
@@ -65,7 +65,7 @@ class SourceFacts:
         """All rows as numbers; None where they are too many."""
         self._open(relation)
         view, columns = quoted("s_" + relation), self.columns[relation]
-        if self.fanout(relation, ()) > WHOLE_ROWS:
+        if self.fanout(relation, ()) * len(columns) > WHOLE_VALUES:
             return None
         names = ", ".join(quoted(column.name) for column in columns)
         table = self._connection.sql(f"SELECT DISTINCT {names} FROM {view}").to_arrow_table()  # noqa: S608 - quoted
