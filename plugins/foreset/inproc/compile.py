@@ -28,7 +28,8 @@ def derive(rule: Rule, tables: Tables, within: Table | None = None) -> Sql | Non
     Of the rows in `within` only: the join starts from them, or from an atom with fewer rows.
     """
     atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
-    if any(tables.empty(Ref(atom.relation, atom.version)) for atom in atoms):
+    refs = [Ref(atom.relation, atom.version) for atom in atoms]
+    if any(map(tables.empty_unopened, refs)) or any(map(tables.empty, refs)):
         return None
     plan = Plan(rule, tables)
     least = min((tables.count(Ref(atom.relation, atom.version)) for atom in atoms), default=0)

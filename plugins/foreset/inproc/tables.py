@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from foreset.inproc.types import from_duck, to_arrow
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
-from foreset.ir.versions import VIRTUAL, Version
+from foreset.ir.versions import VIRTUAL, Composition, Version
 from foreset.store.types import column_names
 
 if TYPE_CHECKING:
@@ -103,23 +103,40 @@ class Tables:
     large: int = 50_000  # rows of a table that is rather asked for some of them than hashed
     rows_read: dict[str, int] = field(default_factory=dict)  # from outside, by relation
     _stored: dict[Ref, tuple[Part, ...]] = field(default_factory=dict)
+    _late: dict[Ref, Callable[[], Iterable[Part]]] = field(default_factory=dict)
     _made: dict[str, Table] = field(default_factory=dict)
     _names: int = 0
 
     # ------------------------------------------------------------ versions
     def put(self, ref: Ref, *parts: Part) -> None:
         """Replace a version; parts known to be empty are dropped."""
+        self._late.pop(ref, None)
         self._stored[ref] = tuple(part for part in parts if part.table.rows)
+
+    def put_later(self, ref: Ref, make: Callable[[], Iterable[Part]]) -> None:
+        """Replace a version by what is opened when it is first asked for: many a stratum never does."""
+        self._late[ref] = make
+
+    def _parts(self, ref: Ref) -> tuple[Part, ...]:
+        """The parts of a stored version."""
+        make = self._late.pop(ref, None)
+        if make is not None:
+            self.put(ref, *make())
+        return self._stored.get(ref, ())
 
     def parts(self, ref: Ref) -> tuple[Part, ...]:
         """The disjoint parts of a stored or virtual version; none when it is empty."""
-        shape = VIRTUAL.get(ref.version)
-        if shape is None or ref in self._stored:
-            return self._stored.get(ref, ())
-        less = tuple(p.table for v in shape.less for p in self._stored.get(Ref(ref.relation, v), ()))
-        base = (Part(p.table, (*p.less, *less)) for p in self._stored.get(Ref(ref.relation, shape.base), ()))
-        more = (p for v in shape.more for p in self._stored.get(Ref(ref.relation, v), ()))
+        shape = self._shape(ref)
+        if shape is None:
+            return self._parts(ref)
+        less = tuple(p.table for v in shape.less for p in self._parts(Ref(ref.relation, v)))
+        base = (Part(p.table, (*p.less, *less)) for p in self._parts(Ref(ref.relation, shape.base)))
+        more = (p for v in shape.more for p in self._parts(Ref(ref.relation, v)))
         return (*(p for p in base if p.table not in p.less), *more)
+
+    def _shape(self, ref: Ref) -> Composition | None:
+        """What a virtual version is made of; None for one that is stored, or will be."""
+        return None if ref in self._stored or ref in self._late else VIRTUAL.get(ref.version)
 
     def count(self, ref: Ref) -> int:
         """How many rows a version has at most."""
@@ -133,9 +150,15 @@ class Tables:
         """True when a version is known to be empty."""
         return not self.parts(ref)
 
+    def empty_unopened(self, ref: Ref) -> bool:
+        """True when that is known without opening anything."""
+        shape = self._shape(ref)
+        made_of = [ref] if shape is None else [Ref(ref.relation, v) for v in (shape.base, *shape.more)]
+        return not any(one in self._late or self._stored.get(one) for one in made_of)
+
     def merge(self, target: Ref, source: Ref) -> None:
         """Add the rows of `source`, which `target` does not hold."""
-        added, present = self.parts(source), self._stored.get(target, ())
+        added, present = self.parts(source), self._parts(target)
         if not added:
             return
         if not present:

@@ -6,7 +6,7 @@ Nothing is staged before all phases are through, so Spark can take over at any m
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -140,8 +140,8 @@ class _Run:
     def _put_source(self, name: str) -> None:
         """The new state is the table; the old one is told from it by the differential: `new - plus + minus`."""
         facts = capture_one(self.context, name)
-        new = self._source(name)
-        self.tables.put(Ref(name, Version.NEW), *new)
+        new = Ref(name, Version.NEW)
+        self.tables.put_later(new, lambda: self._source(name))
         if self.building:
             return
         columns = self.context.source(name).columns
@@ -153,7 +153,12 @@ class _Run:
         self.tables.put(Ref(name, Version.PLUS), *plus)
         self.tables.put(Ref(name, Version.MINUS), *minus)
         came = tuple(part.table for part in plus)
-        self.tables.put(Ref(name, Version.OLD), *(Part(p.table, (*p.less, *came)) for p in new), *minus)
+
+        def old() -> Iterator[Part]:
+            yield from (Part(part.table, (*part.less, *came)) for part in self.tables.parts(new))
+            yield from minus
+
+        self.tables.put_later(Ref(name, Version.OLD), old)
 
     def _source(self, name: str) -> tuple[Part, ...]:
         source, pin = self.context.source(name), RecordedPin.from_manifest(self.context.run.sources[name])
@@ -190,9 +195,14 @@ class _Run:
 
     def _put_old(self, name: str) -> None:
         pin = pin_of(self.context, name)
-        if pin is not None and pin.rows:
-            path, columns = self.context.layout.resolve(pin.path), _as_declared(self.context.view(name).columns)
-            self.tables.put(Ref(name, Version.OLD), *inputs.signed_parts(self.tables, name, path, pin.version, columns))
+        if pin is None or not pin.rows:
+            return
+        path, columns = self.context.layout.resolve(pin.path), _as_declared(self.context.view(name).columns)
+
+        def old() -> tuple[Part, ...]:
+            return inputs.signed_parts(self.tables, name, path, pin.version, columns)
+
+        self.tables.put_later(Ref(name, Version.OLD), old)
 
     def _staged(self, path: str | None, columns: tuple[Column, ...]) -> tuple[Part, ...]:
         if path is None:
