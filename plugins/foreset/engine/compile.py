@@ -82,11 +82,10 @@ def _start_from(plan: _Plan, within: Piece) -> None:
 def _cost(plan: _Plan, atom: Atom) -> float:
     count = plan.frames.count(Ref(atom.relation, atom.version))
     size = 1e9 if count is None else float(count)
-    known = sum(
-        isinstance(arg, Const) or (isinstance(arg, Var) and (arg.name in plan.bound or arg.name in plan.wanted))
-        for arg in atom.args
-    )
-    connected = plan.frame is None or known
+    constants = sum(isinstance(arg, Const) for arg in atom.args)
+    met = sum(isinstance(arg, Var) and (arg.name in plan.bound or arg.name in plan.wanted) for arg in atom.args)
+    connected = plan.frame is None or met or constants == len(atom.args)  # a constant alone ties it to nothing
+    known = constants + met
     return size / 10.0**known * (1 if connected else 1e6)
 
 

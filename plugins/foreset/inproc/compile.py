@@ -81,11 +81,10 @@ def _start_from(plan: Plan, within: Table) -> None:
 
 def _cost(plan: Plan, atom: Atom) -> float:
     size = float(plan.tables.count(Ref(atom.relation, atom.version)))
-    known = sum(
-        isinstance(arg, Const) or (isinstance(arg, Var) and (arg.name in plan.bound or arg.name in plan.wanted))
-        for arg in atom.args
-    )
-    connected = plan.current is None or known
+    constants = sum(isinstance(arg, Const) for arg in atom.args)
+    met = sum(isinstance(arg, Var) and (arg.name in plan.bound or arg.name in plan.wanted) for arg in atom.args)
+    connected = plan.current is None or met or constants == len(atom.args)  # a constant alone ties it to nothing
+    known = constants + met
     return size / 10.0**known * (1 if connected else 1e6)
 
 
