@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -320,3 +321,12 @@ def test_an_audit_finds_what_was_lost_or_replaced(layout: Layout) -> None:
     assert any("not the one that was committed" in fault for fault in audit.faults(layout))
     entry.unlink()
     assert any("cannot be opened" in fault for fault in audit.faults(layout))
+
+
+def test_a_small_table_is_written_anew_before_it_has_many_files() -> None:
+    """Fifty files of a few rows each cost every reader more than writing them anew; a large table waits for 200."""
+    threshold = signed.Threshold()
+    small = signed.Extent(plus_rows=1_000, minus_rows=900, base_rows=100, log_files=49, size=1)
+    assert not threshold.passed(small, plus=1)
+    assert threshold.passed(small, plus=1, minus=1)
+    assert not threshold.passed(replace(small, plus_rows=1_000_000, base_rows=990_000), plus=1, minus=1)
