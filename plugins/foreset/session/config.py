@@ -35,7 +35,7 @@ SESSION_CONF: Mapping[str, str] = {
     # executor and ran out of memory. What is small we say ourselves, row by row counted.
     "spark.sql.autoBroadcastJoinThreshold": "1MB",
     # A checkpointed frame that a plan reads twice gets new attribute ids, but its constraints keep the old ones where
-    # nullability differs (Spark 4.1): a union above it then stops with "key not found". They saved us nothing.
+    # nullability differs (Spark 4.1): a union above it then stops with "key not found".
     "spark.sql.constraintPropagation.enabled": "false",
     # Else pins older than a week become unreadable (Delta 4.1 and later); our own gc decides instead.
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
