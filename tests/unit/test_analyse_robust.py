@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from foreset.analyse.binding import bound_by_atoms
@@ -76,6 +76,19 @@ def specs(draw: st.DrawFn) -> str:
 
 
 @given(specs())
+@example(  # too many arguments for a view that is kept by constraints
+    HEAD
+    + """\
+  v:
+    columns: {a: string, b: int}
+    rules: |
+      v(X, Y) :- e(X, Y), w(X, X, 5).
+  w:
+    columns: {a: "decimal(5,1)", b: date}
+    rules: |
+      w(Y) :- e(decimal(Y, 3, 1)).
+"""
+)
 def test_analysis_never_crashes(text: str) -> None:
     loaded = load_text(text)
     if loaded.program is None:

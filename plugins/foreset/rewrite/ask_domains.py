@@ -119,6 +119,9 @@ class Asking:
                 plain.append(literal)
                 continue
             atom = literal if isinstance(literal, Atom) else literal.atom
+            if atom.columns is None and len(atom.args) != len(views[atom.relation].columns):
+                plain.append(literal)  # a fault, of which analysis tells
+                continue
             found = _member(atom, views[atom.relation], known)
             if isinstance(found, Diagnostic):
                 wrong.append(found)
