@@ -218,14 +218,16 @@ def test_what_a_task_found_makes_others_needless(specs: Path) -> None:
         assert needless(task, status="committed", seq=4) == set()
 
 
+@pytest.mark.parametrize("tries_left", [True, False])
 @pytest.mark.parametrize(
     ("error", "final"),
     [(SpecError([]), True), (VerificationFailed("x"), True), (QualityFailed("x"), True), (Fenced("x"), True),
      (EvaluationError("x"), True), (EnvironmentFault("x"), False), (SourceError("x"), False)],
 )  # fmt: skip
 def test_only_what_may_pass_the_next_time_is_tried_again(
-    specs: Path, monkeypatch: pytest.MonkeyPatch, error: ForesetError, final: bool
+    specs: Path, monkeypatch: pytest.MonkeyPatch, error: ForesetError, final: bool, tries_left: bool
 ) -> None:
+    """And after the last try the run is closed: a cleared task may have opened it after `close` was through."""
     from airflow.sdk.exceptions import AirflowFailException
 
     from foreset.orchestrate.dags import load_dags
@@ -233,9 +235,12 @@ def test_only_what_may_pass_the_next_time_is_tried_again(
 
     dag = next(dag for dag in load_dags(Places(specs, "warehouse")) if dag.dag_id == "foreset_diamond")
     pushed: dict[str, dict] = {}
-    ti = SimpleNamespace(try_number=1, xcom_push=lambda key, value: pushed.update({key: value}))
+    push = lambda key, value: pushed.update({key: value})  # noqa: E731 - as Airflow has it
+    ti = SimpleNamespace(try_number=3, max_tries=3 if tries_left else 2, xcom_push=push)
+    performed: list[str] = []
 
-    def fails(*_: object) -> None:
+    def fails(_: object, context: object, phase: str) -> None:
+        performed.append(phase)
         raise error
 
     monkeypatch.setattr(PhaseOperator, "_perform", fails)
@@ -243,6 +248,7 @@ def test_only_what_may_pass_the_next_time_is_tried_again(
         dag.task_dict["verify"].execute({"ti": ti})
     assert pushed["failure"]["exit"] == error.exit_code
     assert pushed["failure"]["phase"] == "verify"
+    assert performed == ["verify", *(["close"] if final or not tries_left else [])]
 
 
 def test_projects_without_a_dags_folder_get_the_same_files(tmp_path: Path) -> None:

@@ -52,11 +52,13 @@ class PhaseOperator(BaseOperator, SkipMixin):
         """Run the phase, tell what came out, and skip what it makes needless."""
         ti = context["ti"]
         try:
-            facts = dict(self._perform(context))
+            facts = dict(self._perform(context, self.phase))
         except ForesetError as error:
             final = error.exit_code in FINAL or isinstance(error, EvaluationError)
             told = {"error": type(error).__name__, "message": error.message, "hint": error.hint}
             ti.xcom_push(key="failure", value={**told, "exit": error.exit_code, "phase": self.task_id})
+            if final or ti.try_number > ti.max_tries:
+                self._release(context)
             if final:
                 raise AirflowFailException(str(error)) from error
             raise
@@ -73,11 +75,18 @@ class PhaseOperator(BaseOperator, SkipMixin):
             self.skip(ti=ti, tasks=needless)
         return facts
 
-    def _perform(self, context: Context) -> Mapping[str, Any]:
+    def _release(self, context: Context) -> None:
+        """Let no refresh wait for this one: `close` does so too, but not again where single tasks were cleared."""
+        try:
+            self._perform(context, "close")
+        except ForesetError as error:
+            self.log.warning("the run stays open: %s", error)
+
+    def _perform(self, context: Context, phase: str) -> Mapping[str, Any]:
         phases = import_module(PHASES)
         ti, run_id = context["ti"], str(context["run_id"])
         job = phases.Job(
-            phase=self.phase,
+            phase=phase,
             warehouse=self.spec.warehouse,
             group=self.spec.group,
             request=request_of(refresh_id(run_id), dict(context["params"])),
