@@ -199,7 +199,8 @@ def test_a_cleared_run_after_a_failure_goes_on(live: Live) -> None:
     live.airflow.post(path, body)
     again = live.wait("roads", failed.run_id)
     assert again.exit_code == 3, "the plan was frozen when the run was opened: an edited spec changes nothing of it"
-    assert live.trigger("roads").status == "committed"
+    assert live.trigger("roads").status in ("committed", "unchanged"), "a night may have come first"
+    assert "yy" in live.rows("roads.closure")
 
 
 def at(seconds: float) -> str:

@@ -32,7 +32,8 @@ def origins(layering: Layering, schemas: Schemas) -> dict[str, dict[str, Pairs]]
                 for lower, upper in _steps(view, rule):
                     above[lower].add(upper)
     found: dict[str, dict[str, set[tuple[int, int]]]] = defaultdict(lambda: defaultdict(set))
-    for source, column in [place for place in above if place[0] not in defined]:
+    sources = [place for place in above if place[0] not in defined and place[0] in schemas]  # not what domains answer
+    for source, column in sources:
         for view_name, position in _reached((source, column), above):
             if alike(schemas[view_name][position], schemas[source][column]):
                 found[view_name][source].add((position, column))
