@@ -9,6 +9,7 @@ from foreset.inproc.tables import Sql, Table, Tables
 from foreset.ir.steps import Standing
 from foreset.store.types import column_names
 
+Extent = tuple[str, int]  # a table that only ever grows, by its name and its rows
 Lookup = Callable[[Table], Table]  # rows -> entries (row, base, recursive) to be summed, none if nothing is stored
 
 _CONDITIONS = {
@@ -28,17 +29,26 @@ class CounterTables:
     relation: str
     stored: Lookup | None = None
     change: Table | None = None
+    _touched: Extent | None = None  # of the table of all rows that the change names, as long as one tally made it
+    _before: tuple[Extent, Table] | None = None  # the last rows that were looked up, and what is stored of them
+
+    @property
+    def held(self) -> tuple[Table, ...]:
+        """The tables that are still needed."""
+        return tuple(table for table in (self.change, self._before and self._before[1]) if table is not None)
 
     @property
     def names(self) -> str:
         """The columns of the relation."""
         return ", ".join(column_names(len(self.tables.schemas[self.relation])))
 
-    def add(self, change: Table) -> None:
-        """Take a tally in: (row, base, recursive)."""
+    def add(self, change: Table, touched: Table) -> None:
+        """Take a tally in: (row, base, recursive), and the rows alone."""
         if self.change is None:
             self.change = self.tables.make(Sql(f"SELECT * FROM {change.name}"))
+            self._touched = _extent(touched)
             return
+        self._touched = None
         self.tables.run(Sql(f"INSERT INTO {self.change.name} SELECT * FROM {change.name}"))
         self.change.rows += change.rows
 
@@ -47,7 +57,7 @@ class CounterTables:
         names = self.names
         parts = [f"SELECT {names}, 0 AS b0, 0 AS r0, 0 AS b1, 0 AS r1, 1 AS asked FROM {rows.name}"]
         if self.stored is not None:
-            before = self.stored(rows)
+            before = self._looked_up(rows, self.stored)
             parts.append(f"SELECT {names}, base, recursive, base, recursive, 0 FROM {before.name}")
         if self.change is not None:
             found = self.tables.look(self.change, rows, self._pairs())
@@ -55,6 +65,12 @@ class CounterTables:
         united = " UNION ALL ".join(parts)
         having = f"max(asked) = 1 AND {_CONDITIONS[wanted]}"
         return self.tables.make(Sql(f"SELECT {names} FROM ({united}) GROUP BY {names} HAVING {having}"))
+
+    def _looked_up(self, rows: Table, stored: Lookup) -> Table:
+        """What is stored of some rows; what comes and what goes is asked of the same ones."""
+        if self._before is None or self._before[0] != _extent(rows):
+            self._before = _extent(rows), stored(rows)
+        return self._before[1]
 
     def _pairs(self) -> list[tuple[str, str, bool]]:
         return [(name, f"r.{name}", True) for name in column_names(len(self.tables.schemas[self.relation]))]
@@ -72,9 +88,16 @@ class CounterTables:
             return None
         entries = f"SELECT {self.names}, base, recursive FROM {change.name}"
         if self.stored is not None:
-            rows = self.tables.make(Sql(f"SELECT {self.names} FROM {change.name}"))
-            entries += f" UNION ALL SELECT {self.names}, base, recursive FROM {self.stored(rows).name}"
+            if self._before is not None and self._before[0] == self._touched:
+                before = self._before[1]
+            else:
+                before = self.stored(self.tables.make(Sql(f"SELECT {self.names} FROM {change.name}")))
+            entries += f" UNION ALL SELECT {self.names}, base, recursive FROM {before.name}"
         return self.tables.make(_summed(entries, self.names, "base < 0 OR recursive < 0"))
+
+
+def _extent(table: Table) -> Extent:
+    return table.name, table.rows
 
 
 def _summed(entries: str, names: str, condition: str) -> Sql:

@@ -98,7 +98,7 @@ class InProcess:
                 aggregates.aggregate(step, self.tables)
             case _:
                 assert_never(step)
-        self.tables.sweep(counter.change for counter in self.counters.values() if counter.change is not None)
+        self.tables.sweep(table for counter in self.counters.values() for table in counter.held)
 
     def _put(self, ref: Ref, table: Table | None) -> None:
         self.tables.put(ref, *(() if table is None else (Part(table),)))
@@ -137,8 +137,9 @@ class InProcess:
             names = ", ".join(column_names(len(self.tables.schemas[relation])))
             sums = "CAST(sum(base) AS BIGINT) AS base, CAST(sum(recursive) AS BIGINT) AS recursive"
             change = self.tables.make(Sql(f"SELECT {names}, {sums} FROM {rows.name} GROUP BY {names}"))
-            self._counters(relation).add(change)
-            self._put(touched, self.tables.make(Sql(f"SELECT {names} FROM {change.name}")))
+            all_touched = self.tables.make(Sql(f"SELECT {names} FROM {change.name}"))
+            self._counters(relation).add(change, all_touched)
+            self._put(touched, all_touched)
 
     def _signed(self, part: Count) -> list[Sql]:
         base, recursive = (part.sign, 0) if part.counter is Counter.BASE else (0, part.sign)
