@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 LEAST_PER_VIEW = 6
+DRAWING = 4  # views at the same time
 DRAWN_ROWS = 2_000_000  # of a larger source that changed, only the changed rows are drawn from
 
 
@@ -106,7 +108,9 @@ def compare(
     columns = program.columns_of()
     schemas = {name: tuple(column.type for column in relation) for name, relation in columns.items()}
     near = _near(program, origins(layering, schemas), nearby, share // 4, seed)
-    claims = {name: draw(one, share, seed, near(name)) for name, one in staged.items()}
+    with ThreadPoolExecutor(DRAWING) as pool:  # DuckDB draws, and leaves Python alone meanwhile
+        drawn = pool.map(lambda name: draw(staged[name], share, seed, near(name)), staged)
+        claims = dict(zip(staged, drawn, strict=True))
     rows = {name: {claim.row for claim in found} for name, found in claims.items()}
     true = derivable(rows, layering, SourceFacts(columns, opener), schemas)
     checked = {name: _kinds(found) for name, found in claims.items()}

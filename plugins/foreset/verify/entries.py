@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -44,8 +46,7 @@ def sampled(rows: Rows, columns: tuple[Column, ...], size: int, seed: int) -> li
     found = rows.came if isinstance(rows, SignedFiles) else rows
     if found is None or found == () or size <= 0:
         return []
-    with _database().cursor() as connection:
-        _bind(connection, found, columns)
+    with _bound(found, columns) as connection:
         names = ", ".join(quoted(column.name) for column in columns)
         query = f"SELECT {names} FROM t USING SAMPLE reservoir({int(size)} ROWS) REPEATABLE ({int(seed)})"  # noqa: S608 - quoted
         drawn = to_rows(connection.sql(query).to_arrow_table(), columns)
@@ -66,8 +67,7 @@ def _last(rows: Plain, columns: tuple[Column, ...], wanted: Sequence[Row], at: s
     """The places in `wanted` of the rows that are there, with the greatest `at`: 0, or the refresh that wrote them."""
     if rows == ():
         return {}
-    with _database().cursor() as connection:
-        _bind(connection, rows, columns, hidden=[SEQ] if at == SEQ else [])
+    with _bound(rows, columns, hidden=[SEQ] if at == SEQ else []) as connection:
         keys = key_table(wanted, [column.type for column in columns])
         connection.register("wanted", keys.append_column("n", pa.array(np.arange(len(wanted)))))
         # NULL is looked for where there is one only: plain equality lets DuckDB skip what cannot match.
@@ -94,15 +94,27 @@ def _database() -> duckdb.DuckDBPyConnection:
     return duckdb.connect()
 
 
-def _bind(
-    connection: duckdb.DuckDBPyConnection, rows: Plain, columns: Sequence[Column], hidden: Sequence[str] = ()
-) -> None:
-    """A view `t` of the rows with the columns in their types; `hidden` ones are those of a signed table's folders."""
-    connection.execute("SET TimeZone = 'UTC'")
-    if isinstance(rows, tuple):
-        scan = connection.read_parquet(list(rows), hive_partitioning=bool(hidden), union_by_name=True)
-        scan.create_view("entries")
-    else:
-        connection.register("entries", rows)
-    texts = ", ".join([*(cast(column) for column in columns), *hidden])
-    connection.execute(f"CREATE TEMP VIEW t AS SELECT {texts} FROM entries")  # noqa: S608 - quoted
+@contextmanager
+def _bound(rows: Plain, columns: Sequence[Column], hidden: Sequence[str] = ()) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection with a view `t` of the rows, in the types of the columns; `hidden` ones are those of a signed
+    table's folders.
+    """
+    entries = f"entries{next(_LOOKS)}"  # a view of files is seen by all connections, and looks go side by side
+    with _database().cursor() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        if isinstance(rows, tuple):
+            scan = connection.read_parquet(list(rows), hive_partitioning=bool(hidden), union_by_name=True)
+            scan.create_view(entries)
+        else:
+            connection.register(entries, rows)
+        texts = ", ".join([*(cast(column) for column in columns), *hidden])
+        connection.execute(f"CREATE TEMP VIEW t AS SELECT {texts} FROM {entries}")  # noqa: S608 - quoted
+        try:
+            yield connection
+        finally:
+            connection.execute("DROP VIEW t")
+            if isinstance(rows, tuple):
+                connection.execute(f"DROP VIEW {entries}")
+
+
+_LOOKS = itertools.count(1)
