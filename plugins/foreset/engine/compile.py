@@ -21,6 +21,7 @@ from foreset.ir.functions import fallible
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Var
+from foreset.plan.joining import cost
 from foreset.store.types import column_names, spark_type
 
 if TYPE_CHECKING:
@@ -81,12 +82,8 @@ def _start_from(plan: _Plan, within: Piece) -> None:
 
 def _cost(plan: _Plan, atom: Atom) -> float:
     count = plan.frames.count(Ref(atom.relation, atom.version))
-    size = 1e9 if count is None else float(count)
-    constants = sum(isinstance(arg, Const) for arg in atom.args)
-    met = sum(isinstance(arg, Var) and (arg.name in plan.bound or arg.name in plan.wanted) for arg in atom.args)
-    connected = plan.frame is None or met or constants == len(atom.args)  # a constant alone ties it to nothing
-    known = constants + met
-    return size / 10.0**known * (1 if connected else 1e6)
+    rows = 1e9 if count is None else count
+    return cost(atom, rows, plan.bound.keys() | plan.wanted.keys(), first=plan.frame is None)
 
 
 def _join(plan: _Plan, atom: Atom) -> None:

@@ -19,6 +19,7 @@ from foreset.ir.rules import Atom, Literal, Rule, literal_variables
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Value, Var
 from foreset.ir.types import Type, widen
+from foreset.plan.joining import cost
 from foreset.store.types import column_names
 
 
@@ -80,12 +81,8 @@ def _start_from(plan: Plan, within: Table) -> None:
 
 
 def _cost(plan: Plan, atom: Atom) -> float:
-    size = float(plan.tables.count(Ref(atom.relation, atom.version)))
-    constants = sum(isinstance(arg, Const) for arg in atom.args)
-    met = sum(isinstance(arg, Var) and (arg.name in plan.bound or arg.name in plan.wanted) for arg in atom.args)
-    connected = plan.current is None or met or constants == len(atom.args)  # a constant alone ties it to nothing
-    known = constants + met
-    return size / 10.0**known * (1 if connected else 1e6)
+    rows = plan.tables.count(Ref(atom.relation, atom.version))
+    return cost(atom, rows, plan.bound.keys() | plan.wanted.keys(), first=plan.current is None)
 
 
 @dataclass(slots=True)

@@ -40,7 +40,7 @@ def _whole(each: Accumulator, inputs: Sequence[str], aggregation: Aggregation) -
     if any(map(_odd, kinds)):
         return None
     filled = f"FILTER (WHERE {' AND '.join(f'{value} IS NOT NULL' for value in values)})" if values else ""
-    kind = duck_type(each.type) if not each.type.element else ""
+    kind = duck_type(each.type)
     match each.kind:
         case Kind.MEMBERS | Kind.FILLED:
             return f"count(*) {filled}"

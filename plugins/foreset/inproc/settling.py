@@ -12,14 +12,12 @@ import duckdb
 
 from foreset.inproc.plans import Plan, constant, source
 from foreset.inproc.tables import Sql, Table
-from foreset.inproc.terms import Writer
+from foreset.inproc.terms import COMPARISONS, Writer
 from foreset.inproc.types import from_duck, widening
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Test, literal_variables
 from foreset.ir.terms import Call, Const, Term, Value, Var, variables
 from foreset.ir.types import Type, widen
 from foreset.reference.joins import settle as settle_in_python
-
-_OPERATORS = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 
 def filter_early(plan: Plan, literals: Sequence[Literal]) -> list[Literal]:
@@ -51,7 +49,7 @@ def _condition(plan: Plan, literal: Literal) -> Sql | None:
             if common is None or common.element:
                 return None
             sides = [_side(plan, side, common) for side in (left, right)]
-            text = f"{sides[0].text} {_OPERATORS[op]} {sides[1].text}"
+            text = f"{sides[0].text} {COMPARISONS[op]} {sides[1].text}"
             return Sql(text, {**sides[0].values, **sides[1].values})
         case Test(call=Call(function="is_null", args=(Var(name=name),)), negated=negated):
             return Sql(f"l.{plan.bound[name]} IS {'NOT ' if negated else ''}NULL")
@@ -107,8 +105,7 @@ def _compute(plan: Plan, computed: Mapping[str, tuple[Let, str]]) -> None:
     before, columns = plan.materialised(), {name: plan.column() for name in computed}
     texts = ", ".join(f"{text} AS {columns[name]}" for name, (_, text) in computed.items())
     lost = " OR ".join(_lost(plan, let.term, columns[name]) for name, (let, _) in computed.items())
-    text, test = f"SELECT l.*, {texts} FROM {before.name} l", f"SELECT count(*) FROM {{}} l WHERE {lost}"
-    made = _made(plan, text, test)
+    made = _made(plan, f"SELECT l.*, {texts} FROM {before.name} l", lost)
     if made is None:
         _call(plan, [let for let, _ in computed.values()])
         return
@@ -120,7 +117,7 @@ def _made(plan: Plan, text: str, failed: str) -> Table | None:
     """The table of a query, unless it stops (with more than 38 digits) or some of its rows have failed."""
     try:
         made = plan.tables.make(Sql(text))
-        ((rows,),) = plan.tables.run(Sql(failed.format(made.name)))
+        ((rows,),) = plan.tables.run(Sql(f"SELECT count(*) FROM {made.name} l WHERE {failed}"))
     except duckdb.Error:
         return None
     return None if rows else made

@@ -18,6 +18,7 @@ from foreset.ir.types import Type, as_decimal
 from foreset.reference.terms import known_type
 from foreset.store.types import duck_type
 
+COMPARISONS = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _OPERATORS = ("+", "-", "*")
 _CASTS = ("decimal", "bigint", "int")
 
@@ -37,7 +38,7 @@ class Writer:
             case Var(name=name):
                 return self.variable(name)
             case Const(value=int() | Decimal() as value) if not isinstance(value, bool):
-                return f"CAST({value:f} AS {duck_type(kind)})" if isinstance(value, Decimal) else _whole(value, kind)
+                return f"CAST({Decimal(value):f} AS {duck_type(kind)})"
             case Call(function=function, args=(left, right)) if function in _OPERATORS:
                 return self._operation(function, left, right, kind)
             case Call(function=function, args=(inner, *_)) if function in _CASTS:
@@ -66,10 +67,6 @@ class Writer:
         """The term as a value of a wider type."""
         text = self.term(term)
         return None if text is None else widening(text, known_type(term, self.types), kind)
-
-
-def _whole(value: int, kind: Type) -> str:
-    return f"CAST({value} AS {duck_type(kind)})"
 
 
 def _room(function: str, left: Type, right: Type, kind: Type) -> tuple[str, str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from foreset.errors import SourceError, UsageError
@@ -31,6 +32,7 @@ def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
         if pin is not None and not layering.of(view.name).own_way:
             staged[view.name] = Staged(view.columns, published(layout, pin), None, None)
 
+    @functools.cache
     def opener(name: str) -> Plain:
         if name in row.views:  # what a domain answered
             pin = row.views[name]

@@ -13,9 +13,9 @@ import pyarrow.dataset as arrow_dataset
 from pyarrow.dataset import Dataset
 
 from foreset.errors import UsageError, VerificationFailed
-from foreset.ir.program import Program, Source
+from foreset.ir.program import Column, Program, Source
 from foreset.ir.strata import Layering
-from foreset.ir.terms import Row
+from foreset.ir.terms import Value
 from foreset.refresh.asking import table_now
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.context import Context, Stopwatch
@@ -73,6 +73,7 @@ def _sampled(context: Context, size: int) -> tuple[dict[str, dict[str, int]], li
     maintained = [name for name in ran if not _own_way(context, name)]
     staged = {name: _staged(context, name) for name in maintained}
 
+    @functools.cache
     def opener(name: str) -> Plain:
         pin = context.run.sources.get(name)
         rows = open_quickly(context.layout.root, context.source(name), pin.to_version) if pin is not None else None
@@ -107,7 +108,7 @@ def compare(
     share = max(LEAST_PER_VIEW, size // len(staged))
     columns = program.columns_of()
     schemas = {name: tuple(column.type for column in relation) for name, relation in columns.items()}
-    near = _near(program, origins(layering, schemas), nearby, share // 4, seed)
+    near = _near(columns, origins(layering, schemas), nearby, share // 4, seed)
     with ThreadPoolExecutor(DRAWING) as pool:  # DuckDB draws, and leaves Python alone meanwhile
         drawn = pool.map(lambda name: draw(staged[name], share, seed, near(name)), staged)
         claims = dict(zip(staged, drawn, strict=True))
@@ -123,23 +124,23 @@ def compare(
 
 
 def _near(
-    program: Program,
+    columns: Mapping[str, tuple[Column, ...]],
     reaching: Mapping[str, Mapping[str, Pairs]],
     nearby: Callable[[str], Sequence[Rows]],
     size: int,
     seed: int,
 ) -> Callable[[str], list[Hint]]:
-    """What rows of sources say of a view's columns; each source is drawn from once."""
+    """What rows of sources say of a view's columns; a source is drawn from once, by columns that reach views."""
 
     @functools.cache
-    def drawn(source: str) -> list[Row]:
-        return [row for rows in nearby(source) for row in sampled(rows, program.columns_of()[source], size, seed)]
-
-    declared = {source.name for source in program.sources}
+    def drawn(source: str) -> list[dict[int, Value]]:
+        needed = sorted({column for pairs in reaching.values() for _, column in pairs.get(source, ())})
+        picked = tuple(columns[source][column] for column in needed)
+        rows = (row for part in nearby(source) for row in sampled(part, picked, size, seed))
+        return [dict(zip(needed, row, strict=True)) for row in rows]
 
     def near(view: str) -> list[Hint]:
-        pairs = reaching.get(view, {})
-        return [hint for name in sorted(declared & pairs.keys()) for hint in hints(pairs[name], drawn(name))]
+        return [hint for name, pairs in sorted(reaching.get(view, {}).items()) for hint in hints(pairs, drawn(name))]
 
     return near
 

@@ -126,9 +126,9 @@ class SourceFacts:
         names = [quoted(column.name) for column in columns]
         query = f"SELECT DISTINCT {', '.join('s.' + name for name in names)} FROM {quoted('s_' + relation)} s"  # noqa: S608 - identifiers are quoted
         if known:
-            self._connection.register("wanted", key_table(keys, [columns[p].type for p in known]))
+            self._connection.register(KEYS, key_table(keys, [columns[p].type for p in known]))
             on = " AND ".join(f"s.{names[p]} = k.k{i}" for i, p in enumerate(known))
-            query += f" SEMI JOIN wanted k ON {on}"
+            query += f" SEMI JOIN {KEYS} k ON {on}"
         found: dict[Row, list[Row]] = defaultdict(list)
         for row in to_rows(self._connection.sql(query).to_arrow_table(), columns):
             found[tuple(row[p] for p in known)].append(row)

@@ -7,7 +7,7 @@ some value shows that value nowhere else, but the row of a source that brought i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from foreset.ir.program import View
 from foreset.ir.rules import Atom, Rule
@@ -62,6 +62,6 @@ def _reached(start: Place, above: Mapping[Place, set[Place]]) -> set[Place]:
     return found
 
 
-def hints(pairs: Pairs, rows: Sequence[Row]) -> list[Hint]:
+def hints(pairs: Pairs, rows: Iterable[Row | Mapping[int, Value]]) -> list[Hint]:
     """What each row of a source says of a view's columns."""
     return [tuple((position, row[column]) for position, column in pairs) for row in rows]

@@ -7,12 +7,13 @@ The query says what the rules say, atom by atom: it knows nothing of how views a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from foreset.inproc.gathering import grouped
-from foreset.inproc.terms import Writer
+from foreset.inproc.terms import COMPARISONS, Writer
 from foreset.inproc.types import widening
 from foreset.ir.aggregates import Aggregation
 from foreset.ir.program import Column
@@ -26,7 +27,6 @@ from foreset.store.types import column_names, duck_type
 from foreset.verify.passing import Asked
 
 KEYS = "wanted"  # the table of keys, with columns k0, k1 ...
-_OPERATORS = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 Columns = Mapping[str, tuple[Column, ...]]
 KeyOf = Callable[[str], Asked | None]  # columns that tell all rows of a source apart, if that is known
 
@@ -49,8 +49,9 @@ class _Rule:
     def select(self, head: Sequence[Type], asked: Asked, key_of: KeyOf) -> str:
         """The members that the rule derives; those of the asked keys if any column is asked for."""
         atoms = [literal for literal in self.rule.body if isinstance(literal, Atom)]
+        used = Counter(var.name for literal in (self.rule.head, *self.rule.body) for var in literal_variables(literal))
         for i, atom in enumerate(atoms):
-            self._meet(f"a{i}", atom)
+            self._meet(f"a{i}", atom, used)
         for literal in self.rule.body:
             if not isinstance(literal, Atom):
                 self._settle(literal)
@@ -64,8 +65,7 @@ class _Rule:
         where = f" WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
         return f"{word} {picked} FROM {', '.join(tables)}{where}"
 
-    def _meet(self, alias: str, atom: Atom) -> None:
-        used = _used(self.rule)
+    def _meet(self, alias: str, atom: Atom, used: Mapping[str, int]) -> None:
         for arg, column in zip(atom.args, self.columns[atom.relation], strict=True):
             text, kind = f"{alias}.{quoted(column.name)}", column.type
             if isinstance(arg, Const):
@@ -82,7 +82,7 @@ class _Rule:
         match literal:
             case Comparison(op=op, left=left, right=right):
                 common = _common(*(known_type(side, self.rule.types) for side in (left, right)))
-                self.conditions.append(f"{self._as(left, common)} {_OPERATORS[op]} {self._as(right, common)}")
+                self.conditions.append(f"{self._as(left, common)} {COMPARISONS[op]} {self._as(right, common)}")
             case Test(call=Call(function="is_null", args=(Var(name=name),)), negated=negated):
                 self.conditions.append(f"{self.bound[name]} IS {'NOT ' if negated else ''}NULL")
             case Let(var=var, term=term):
@@ -149,15 +149,6 @@ def _told(atom: Atom, key: Asked | None, known: AbstractSet[str]) -> bool:
 
 def _names(*terms: Term) -> set[str]:
     return {var.name for term in terms for var in variables(term)}
-
-
-def _used(rule: Rule) -> dict[str, int]:
-    """How often each variable occurs."""
-    found: dict[str, int] = {}
-    for literal in (rule.head, *rule.body):
-        for var in literal_variables(literal):
-            found[var.name] = found.get(var.name, 0) + 1
-    return found
 
 
 def _common(one: Type, other: Type) -> Type:
