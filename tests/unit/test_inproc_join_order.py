@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 from tests.refresh_cases import in_normal_form, load_program
 
 from foreset.inproc import compile as joining
+from foreset.inproc.delta import bind_table, stored
 from foreset.inproc.plans import Plan
 from foreset.inproc.tables import Part, Tables, connect
-from foreset.ir.rules import Atom
+from foreset.ir.rules import Atom, Rule
 from foreset.ir.steps import Ref
+from foreset.ir.terms import Row
 from foreset.store.types import column_names
 
 SPEC = """\
@@ -23,6 +29,18 @@ views:
     columns: {k: int, o: int}
     rules:
       - found(K, O) :- part(K), line(K, O), done(O, "F")
+"""
+CHAINED = """\
+group: g
+sources:
+  order: {table: raw/order, columns: {o: int, nation: int}}
+  line: {table: raw/line, columns: {o: int, supplier: int}}
+  supplier: {table: raw/supplier, columns: {supplier: int, nation: int}}
+views:
+  found:
+    columns: {o: int, s: int}
+    rules:
+      - found(O, S) :- order(O, N), supplier(S, N), line(O, S)
 """
 ROWS = {
     "part": [(k,) for k in range(3)],
@@ -41,6 +59,34 @@ def test_a_constant_ties_an_atom_to_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     for name, rows in ROWS.items():
         kinds = schemas[name]
         tables.put(Ref(name, versions[name]), Part(tables.bring(rows, kinds, column_names(len(kinds)))))
+    order, found = joined(monkeypatch, rule, tables)
+    assert order == ["part", "line", "done"]
+    assert found == {(k % 50, k) for k in range(1000) if k % 50 < 3 and k % 2}
+
+
+def test_a_key_comes_before_a_column_of_few_values(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An order has one line and its nation 500 suppliers; that the lines are many more says nothing."""
+    program, layering = in_normal_form(load_program(CHAINED, "g"))
+    columns = program.columns_of()
+    rule = layering.strata[0].views[0].rules[0]
+    tables = Tables(connect(), {name: tuple(c.type for c in of) for name, of in columns.items()})
+    versions = {literal.relation: literal.version for literal in rule.body if isinstance(literal, Atom)}
+    rows = {
+        "order": {"o": range(3), "nation": [o % 2 for o in range(3)]},
+        "line": {"o": range(20_000), "supplier": [o % 1000 for o in range(20_000)]},
+        "supplier": {"supplier": range(1000), "nation": [s % 2 for s in range(1000)]},
+    }
+    for name, values in rows.items():
+        path, kinds = str(tmp_path / name), [c.type for c in columns[name]]
+        write_deltalake(path, pa.table({column: pa.array(those, pa.int32()) for column, those in values.items()}))
+        tables.put(Ref(name, versions[name]), Part(bind_table(tables, name, path, 0, stored(list(values), kinds))))
+    order, found = joined(monkeypatch, rule, tables)
+    assert order == ["order", "line", "supplier"]
+    assert found == {(o, o) for o in range(3)}
+
+
+def joined(monkeypatch: pytest.MonkeyPatch, rule: Rule, tables: Tables) -> tuple[list[str], set[Row]]:
+    """In which order the atoms were joined, and what was found."""
     order: list[str] = []
     join = joining._join
 
@@ -51,6 +97,4 @@ def test_a_constant_ties_an_atom_to_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(joining, "_join", noted)
     found = joining.derive(rule, tables)
     assert found is not None
-    assert order == ["part", "line", "done"]
-    rows = set(tables.run(found))
-    assert rows == {(k % 50, k) for k in range(1000) if k % 50 < 3 and k % 2}
+    return order, set(tables.run(found))

@@ -81,8 +81,9 @@ def _start_from(plan: Plan, within: Table) -> None:
 
 
 def _cost(plan: Plan, atom: Atom) -> float:
-    rows = plan.tables.count(Ref(atom.relation, atom.version))
-    return cost(atom, rows, plan.bound.keys() | plan.wanted.keys(), first=plan.current is None)
+    ref, met = Ref(atom.relation, atom.version), plan.bound.keys() | plan.wanted.keys()
+    first = plan.current is None
+    return cost(atom, plan.tables.count(ref), met, first=first, values=None if first else plan.tables.values(ref))
 
 
 @dataclass(slots=True)

@@ -6,7 +6,8 @@ Names of columns and files go through DuckDB's relational interface, never into 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,7 +53,7 @@ def bind_table(tables: Tables, relation: str, path: str, version: int, columns: 
     rows = _rows(listed)
     inside = not {column.name for column in columns} & set(table.metadata().partition_columns)
     files = delta.on_this_disk(path, listed) if inside else None
-    return _bind(tables, relation, files, _dataset(table), columns, rows)
+    return _bind(tables, relation, files, _dataset(table), columns, rows, _ranges(table, columns))
 
 
 def opened(path: str, version: int) -> DeltaTable:
@@ -73,7 +74,8 @@ def signed_parts(tables: Tables, relation: str, path: str, version: int, columns
     table = opened(path, version)
     listed = delta.listed_files(table)
     plus = [one for one in listed if one[f"partition.{SIGN}"] == 1]
-    base = _bind(tables, relation, delta.on_this_disk(path, plus), _signed(table, 1), columns, _rows(plus))
+    near = delta.on_this_disk(path, plus)
+    base = _bind(tables, relation, near, _signed(table, 1), columns, _rows(plus), _ranges(table, columns))
     if len(plus) == len(listed):
         return (Part(base),)
     names = [column.name for column in columns]
@@ -118,6 +120,16 @@ def _rows(listed: Sequence[dict[str, Any]]) -> int:
     return rows
 
 
+def _ranges(table: DeltaTable, columns: Sequence[Stored]) -> Callable[[], Mapping[int, int]]:
+    """By place of a column how many values it can have: looked up when a join first asks."""
+
+    def looked_up() -> dict[int, int]:
+        ranges = delta.value_ranges(table, [column.name for column in columns])
+        return {place: ranges[column.name] for place, column in enumerate(columns) if column.name in ranges}
+
+    return functools.cache(looked_up)
+
+
 def _dataset(table: DeltaTable) -> Dataset:
     with delta.reading(table.table_uri):
         return table.to_pyarrow_dataset()
@@ -133,7 +145,13 @@ def _field(name: str) -> Any:  # noqa: ANN401 - an Arrow expression
 
 # ---------------------------------------------------------------- binding
 def _bind(
-    tables: Tables, relation: str, files: list[str] | None, data: Dataset, columns: Sequence[Stored], rows: int
+    tables: Tables,
+    relation: str,
+    files: list[str] | None,
+    data: Dataset,
+    columns: Sequence[Stored],
+    rows: int,
+    values: Callable[[], Mapping[int, int]],
 ) -> Table:
     """A view of files; by way of Arrow where DuckDB cannot name them or a file lacks a column."""
     view = tables.fresh("v")
@@ -151,7 +169,7 @@ def _bind(
         tables.connection.register(name, data)
         query = _typed(_named(tables, tables.connection.table(name), columns), columns)
     tables.run(Sql(f"CREATE TEMP VIEW {view} AS {query.text}"))
-    return Table(view, rows, relation, outside=True)
+    return Table(view, rows, relation, outside=True, values=values)
 
 
 def _taken(tables: Tables, data: pa.Table, columns: Sequence[Stored]) -> Table:

@@ -50,6 +50,7 @@ class Table:
     outside: bool = False
     bag: bool = False
     looks: int = 0
+    values: Callable[[], Mapping[int, int]] = dict  # by place of a column: how many it has at most, where that is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,11 @@ class Tables:
     def count(self, ref: Ref) -> int:
         """How many rows a version has at most."""
         return sum(part.table.rows for part in self.parts(ref))
+
+    def values(self, ref: Ref) -> Mapping[int, int]:
+        """How many values some columns of a version have at most: of its largest part, the others are small."""
+        largest = max((part.table for part in self.parts(ref)), key=lambda table: table.rows, default=None)
+        return largest.values() if largest is not None else {}
 
     def rows_in(self, version: Version) -> int:
         """How many rows all relations have in a stored version: for those who measure."""

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+import math
+from collections.abc import Container, Mapping
 
 from foreset.ir.rules import Atom
 from foreset.ir.terms import Const, Var
 
+SOME = 10.0  # how many values a column is taken to have where nothing is known of it
 
-def cost(atom: Atom, rows: float, met: Container[str], *, first: bool) -> float:
-    """Rows to expect of an atom's relation, given the variables that the join has `met`; cross joins come last."""
+
+def cost(
+    atom: Atom, rows: float, met: Container[str], *, first: bool, values: Mapping[int, int] | None = None
+) -> float:
+    """Rows to expect of an atom's relation, given the variables that the join has `met`; cross joins come last.
+
+    `values`: how many values some of its columns have at most. A table that is met by its key gives one row
+    for each, however large it is; a small one that is met by a column of few values gives many.
+    """
     constants = sum(isinstance(arg, Const) for arg in atom.args)
-    shared = sum(isinstance(arg, Var) and arg.name in met for arg in atom.args)
+    shared = [place for place, arg in enumerate(atom.args) if isinstance(arg, Var) and arg.name in met]
     connected = first or shared or constants == len(atom.args)  # a constant alone ties it to nothing
-    return rows / 10.0 ** (constants + shared) * (1 if connected else 1e6)
+    told_apart = SOME**constants * math.prod((values or {}).get(place, SOME) for place in shared)
+    return rows / told_apart * (1 if connected else 1e6)

@@ -122,6 +122,26 @@ def listed_files(table: DeltaTable, *, bounds: bool = False) -> list[dict[str, A
     return files.select(wanted).to_pylist()  # type: ignore[no-any-return]
 
 
+def value_ranges(table: DeltaTable, names: Sequence[str]) -> dict[str, int]:
+    """How many values columns of whole numbers or days can have at most, by the bounds in the log."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    files = pa.table(table.get_add_actions(flatten=True))
+    found = {}
+    for name in names:
+        if f"max.{name}" not in files.column_names:
+            continue
+        low, high = files[f"min.{name}"], files[f"max.{name}"]
+        if low.null_count or not (pa.types.is_integer(low.type) or pa.types.is_date32(low.type)):
+            continue
+        wide = pa.int64() if pa.types.is_integer(low.type) else pa.int32()
+        least, most = pc.min(low.cast(wide)).as_py(), pc.max(high.cast(wide)).as_py()
+        if least is not None:
+            found[name] = most - least + 1
+    return found
+
+
 def on_this_disk(path: str, files: Sequence[Mapping[str, Any]], most: int = MANY_FILES) -> list[str] | None:
     """The names by which DuckDB opens listed files; None where it cannot, or where opening each costs too much."""
     if not is_local(path) or len(files) > most:
