@@ -75,7 +75,7 @@ def test_random_nights(seed: int) -> None:
 
 
 def test_a_total_of_too_many_digits_is_told_with_its_group() -> None:
-    spec = SPEC.replace('amount: "decimal(9,2)"', 'amount: "decimal(38,2)"').replace('low: "decimal(9', 'low: "decimal(38')
+    spec = SPEC.replace("decimal(9,2)", "decimal(38,2)")
     program, layering = in_normal_form(load_program(spec, "g"))
     session = InProcessReader().open(program, layering)
     large = Decimal(6 * 10**35)

@@ -13,7 +13,7 @@ from foreset.ir.aggregates import BUILTINS, STATE, THE_SET, Aggregate, Definitio
 from foreset.ir.functions import FUNCTIONS, type_of
 from foreset.ir.renaming import substituted
 from foreset.ir.rules import Aggregated
-from foreset.ir.terms import Call, Const, Term, Value, Var, variables
+from foreset.ir.terms import Call, Const, Term, Value, Var, names_in
 from foreset.ir.text import print_term
 from foreset.ir.types import Type, array, fits
 
@@ -184,7 +184,7 @@ def _composition(one: Definition, known: Definitions) -> Iterator[Diagnostic]:
         elif call.function not in FUNCTIONS:
             hint = "an aggregate is called on the set: `sum(S)`; docs/spec.md lists the functions"
             yield faults.bad_definition(one.name, span, f"there is no function `{call.function}`", hint)
-    strays = {var.name for var in variables(one.composed)} - {THE_SET}
+    strays = names_in(one.composed) - {THE_SET}
     if strays or not called:
         hint = "write it over aggregates of the set S, as `sum(S) / count(S)`"
         yield faults.bad_definition(one.name, span, "it is not made of aggregates", hint)
@@ -242,7 +242,7 @@ def _expression(
     made = settled(folded(term), scope)
     if wanted is not None and isinstance(made, Const):
         made = adapt(made, wanted) or made
-    strays = sorted({var.name for var in variables(term)} - scope.keys())
+    strays = sorted(names_in(term) - scope.keys())
     if strays:
         names = ", ".join(scope) or "constants only"
         what = f"`{strays[0]}` has no value in `{part}`"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from foreset.ir.rules import Atom, Let, Literal, Rule, literal_variables
-from foreset.ir.terms import Var, variables
+from foreset.ir.terms import Var, names_in
 
 
 def bound_by_atoms(body: Iterable[Literal]) -> frozenset[str]:
@@ -17,7 +17,7 @@ def bound(rule: Rule) -> frozenset[str]:
     """The variables of a rule in normal form that have a value: `Let`s follow what they read."""
     known = set(bound_by_atoms(rule.body))
     for literal in rule.body:
-        if isinstance(literal, Let) and all(v.name in known for v in variables(literal.term)):
+        if isinstance(literal, Let) and names_in(literal.term) <= known:
             known.add(literal.var.name)
     return frozenset(known)
 

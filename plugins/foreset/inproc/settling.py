@@ -15,7 +15,7 @@ from foreset.inproc.tables import Sql, Table
 from foreset.inproc.terms import COMPARISONS, Writer
 from foreset.inproc.types import from_duck, widening
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Test, literal_variables
-from foreset.ir.terms import Call, Const, Term, Value, Var, variables
+from foreset.ir.terms import Call, Const, Term, Value, Var, names_in
 from foreset.ir.types import Type, widen
 from foreset.reference.joins import settle as settle_in_python
 
@@ -90,7 +90,7 @@ def settle(plan: Plan, literals: Sequence[Literal], exclude: Callable[[Plan, Ato
 def _exactly(plan: Plan, literal: Literal) -> str | None:
     """The value of a new variable over l, if DuckDB computes it as we do."""
     match literal:
-        case Let(var=var, term=Call() as term) if var.name not in plan.bound and _needs(term) <= plan.bound.keys():
+        case Let(var=var, term=Call() as term) if var.name not in plan.bound and names_in(term) <= plan.bound.keys():
             types = plan.rule.types
             writer = Writer(types, lambda name: f"l.{plan.bound[name]}", "TRY_CAST")
             return writer.widened(term, types[var.name])
@@ -124,12 +124,8 @@ def _made(plan: Plan, text: str, failed: str) -> Table | None:
 
 
 def _lost(plan: Plan, term: Term, column: str) -> str:
-    known = "".join(f" AND l.{plan.bound[name]} IS NOT NULL" for name in sorted(_needs(term)))
+    known = "".join(f" AND l.{plan.bound[name]} IS NOT NULL" for name in sorted(names_in(term)))
     return f"(l.{column} IS NULL{known})"
-
-
-def _needs(term: Term) -> set[str]:
-    return {var.name for var in variables(term)}
 
 
 def _in_duckdb(plan: Plan, literal: Literal) -> Callable[[], None] | None:

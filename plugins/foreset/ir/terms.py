@@ -58,3 +58,8 @@ def variables(term: Term) -> Iterator[Var]:
                 yield from variables(arg)
         case Const():
             return
+
+
+def names_in(*terms: Term) -> frozenset[str]:
+    """The names of the variables that occur in any of `terms`."""
+    return frozenset(var.name for term in terms for var in variables(term))

@@ -40,7 +40,7 @@ from foreset.ir.rules import (
     literal_variables,
     set_variables,
 )
-from foreset.ir.terms import Term, Var, variables
+from foreset.ir.terms import Term, Var, names_in, variables
 from foreset.ir.text import print_term
 from foreset.rewrite.order import can_fail
 
@@ -231,7 +231,7 @@ def _member(atom: Atom, view: View, known: Collection[str]) -> tuple[DomainCall,
     if atom.columns is not None:
         at = {column.name: i for i, column in enumerate(view.columns)}
         args = {at[name]: arg for name, arg in zip(atom.columns, atom.args, strict=True) if name in at}
-    places = [i for i, arg in sorted(args.items()) if _names(arg) <= set(known) - {"_"}]
+    places = [i for i, arg in sorted(args.items()) if names_in(arg) <= set(known) - {"_"}]
     if not places:
         return unbound_member(view.name, span)
     label = "_".join(map(str, places))
@@ -311,7 +311,7 @@ class _Order:
     def conditions(self, call: DomainCall) -> Iterator[Literal]:
         """The assignments that it needs, and conditions that can be looked at before it and cannot fail."""
         calls, lets = self._sources(call)
-        known = set(_bound_by_relations(self.rule)) | {v for one in calls for out in one.outputs for v in _names(out)}
+        known = set(_bound_by_relations(self.rule)) | {v for one in calls for out in one.outputs for v in names_in(out)}
         known |= {v.name for one in lets for v in literal_variables(one)}
         for literal in self.rule.body:
             if isinstance(literal, Atom):
@@ -334,12 +334,8 @@ class _Order:
         """The variables of all but `literal`."""
         rule = self.rule
         found = {v.name for one in (rule.head, *rule.body) if one is not literal for v in literal_variables(one)}
-        found |= {v for call in rule.calls for term in (*call.args, *call.outputs) for v in _names(term)}
+        found |= {v for call in rule.calls for term in (*call.args, *call.outputs) for v in names_in(term)}
         return found | {v.name for one in rule.sets for v in set_variables(one)}
-
-
-def _names(term: Term) -> Names:
-    return frozenset(var.name for var in variables(term))
 
 
 def _bound_by_relations(rule: Rule) -> Iterator[str]:

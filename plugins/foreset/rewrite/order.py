@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from foreset.analyse.binding import bound_by_atoms
 from foreset.ir.functions import fallible
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Test, literal_variables
-from foreset.ir.terms import Term, Var, variables
+from foreset.ir.terms import Var, names_in
 
 
 def classified(body: Sequence[Literal]) -> tuple[Literal, ...]:
@@ -32,13 +32,9 @@ def _as_let(literal: Comparison, bound: AbstractSet[str]) -> Let | None:
     if literal.op != "=":
         return None
     for var, term in ((literal.left, literal.right), (literal.right, literal.left)):
-        if isinstance(var, Var) and var.name not in bound and not var.anonymous and _names(term) <= bound:
+        if isinstance(var, Var) and var.name not in bound and not var.anonymous and names_in(term) <= bound:
             return Let(var, term, literal.span)
     return None
-
-
-def _names(term: Term) -> frozenset[str]:
-    return frozenset(v.name for v in variables(term))
 
 
 def ordered(body: Sequence[Literal]) -> tuple[Literal, ...]:
@@ -65,13 +61,13 @@ def ordered(body: Sequence[Literal]) -> tuple[Literal, ...]:
 def _inputs(literal: Literal) -> frozenset[str]:
     """The variables that must have a value first."""
     if isinstance(literal, Let):
-        return _names(literal.term)
+        return names_in(literal.term)
     return frozenset(v.name for v in literal_variables(literal))
 
 
 def _awaited(rest: Sequence[Literal]) -> frozenset[str]:
     """The variables that some condition needs, also by way of others."""
-    lets = {literal.var.name: _names(literal.term) for literal in rest if isinstance(literal, Let)}
+    lets = {literal.var.name: names_in(literal.term) for literal in rest if isinstance(literal, Let)}
     todo = [name for literal in rest if not isinstance(literal, Let) for name in _inputs(literal)]
     found: set[str] = set()
     while todo:

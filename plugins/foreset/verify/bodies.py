@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from foreset.explain.notation import Columns, readable
 from foreset.ir.renaming import substituted
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
-from foreset.ir.terms import Const, Row, Term, Value, Var, variables
+from foreset.ir.terms import Const, Row, Term, Value, Var, names_in
 from foreset.ir.text import print_literal, print_rule
 from foreset.reference.terms import equal
 from foreset.verify.bindings import Binding, head_row, key_at, matched, tested
@@ -171,7 +171,7 @@ def _next(rule: Rule, rest: Sequence[Literal], bound: Iterable[str]) -> Literal 
 def _needed(rule: Rule, literal: Literal) -> set[str]:
     """The variables that must have a value before the literal can be asked."""
     if isinstance(literal, Let):
-        return {v.name for v in variables(literal.term)}
+        return set(names_in(literal.term))
     own = {v.name for v in literal_variables(literal)}
     if isinstance(literal, Negation):
         return own & {v.name for one in (rule.head, *rule.body) if one is not literal for v in literal_variables(one)}

@@ -18,7 +18,7 @@ from foreset.inproc.types import widening
 from foreset.ir.aggregates import Aggregation
 from foreset.ir.program import Column
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Rule, Test, literal_variables
-from foreset.ir.terms import Call, Const, Term, Value, Var, variables
+from foreset.ir.terms import Call, Const, Term, Value, Var, names_in
 from foreset.ir.types import Type, widen
 from foreset.reference.terms import known_type
 from foreset.reference.widen import widened
@@ -96,7 +96,7 @@ class _Rule:
     def _as(self, term: Term, kind: Type) -> str:
         if isinstance(term, Const):
             return self._constant(term, kind)
-        if any(name not in self.bound for name in _names(term)):
+        if any(name not in self.bound for name in names_in(term)):
             raise _Unsaid
         text = Writer(self.rule.types, self.bound.__getitem__).widened(term, _plain(kind))
         if text is None:
@@ -110,13 +110,13 @@ class _Rule:
 
     def _distinct(self, atoms: Sequence[Atom], key_of: KeyOf) -> bool:
         """No two ways to meet the body give one member: its columns tell, one by one, every atom's row."""
-        known, left = _names(*self.rule.head.args), list(atoms)
+        known, left = names_in(*self.rule.head.args), list(atoms)
         while left:
             told = next((atom for atom in left if _told(atom, key_of(atom.relation), known)), None)
             if told is None:
                 return False
             left.remove(told)
-            known |= _names(*told.args)
+            known |= names_in(*told.args)
         return True
 
 
@@ -145,10 +145,6 @@ def _told(atom: Atom, key: Asked | None, known: AbstractSet[str]) -> bool:
     return key is not None and all(
         isinstance(arg, Const) or (isinstance(arg, Var) and arg.name in known) for arg in (atom.args[p] for p in key)
     )
-
-
-def _names(*terms: Term) -> set[str]:
-    return {var.name for term in terms for var in variables(term)}
 
 
 def _common(one: Type, other: Type) -> Type:
