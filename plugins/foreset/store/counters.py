@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from foreset.store import delta, pins
 from foreset.store.canonical import canonical, same_row
 from foreset.store.quoting import ticked
+from foreset.store.scans import table_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,7 +85,7 @@ def read(
     """
     from pyspark.sql import functions as sf
 
-    entries = spark.read.format("delta").option("versionAsOf", version).load(path)
+    entries = table_at(spark, path, version)
     if keys is not None:
         wanted = keys.select(*[sf.col(ticked(name)).alias(f"_k_{i}") for i, name in enumerate(columns)])
         wanted = sf.broadcast(wanted) if few else wanted

@@ -19,6 +19,7 @@ from foreset.store import delta, pins
 from foreset.store.canonical import canonical, same_row
 from foreset.store.delta import SEQ, SIGN
 from foreset.store.quoting import ticked
+from foreset.store.scans import table_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,7 +117,7 @@ def read(
     from pyspark.sql import functions as sf
 
     extent = extent or describe(path, version)
-    table = spark.read.format("delta").option("versionAsOf", version).load(path)
+    table = table_at(spark, path, version)
     entries = table.where(sf.col(SIGN) == 1)
     if not extent.minus_rows:
         return entries.select(*map(ticked, columns))

@@ -18,6 +18,7 @@ from foreset.ir.program import Column
 from foreset.store.canonical import same_row
 from foreset.store.capture.rows import project
 from foreset.store.quoting import ticked
+from foreset.store.scans import table_at
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as Expression
@@ -30,7 +31,7 @@ SIGN = "foreset_sign"  # +1: the row is new in the set, -1: it is gone, 0: impos
 
 def read_version(spark: SparkSession, path: str, version: int, columns: tuple[Column, ...]) -> DataFrame:
     """The table's rows at `version`, every copy, declared columns only."""
-    return project(spark.read.format("delta").option("versionAsOf", str(version)).load(path), columns)
+    return project(table_at(spark, path, version), columns)
 
 
 def read_feed(spark: SparkSession, path: str, after: int, upto: int, columns: tuple[Column, ...]) -> DataFrame:
