@@ -51,14 +51,10 @@ ROWS = {
 
 def test_a_constant_ties_an_atom_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """`done` is smaller than `line`, but shares no variable with `part`: before `line` it would be a cross join."""
-    program, layering = in_normal_form(load_program(SPEC, "g"))
-    schemas = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}
-    rule = layering.strata[0].views[0].rules[0]
-    tables = Tables(connect(), schemas)
-    versions = {literal.relation: literal.version for literal in rule.body if isinstance(literal, Atom)}
+    rule, tables, refs = prepared(SPEC)
     for name, rows in ROWS.items():
-        kinds = schemas[name]
-        tables.put(Ref(name, versions[name]), Part(tables.bring(rows, kinds, column_names(len(kinds)))))
+        kinds = tables.schemas[name]
+        tables.put(refs[name], Part(tables.bring(rows, kinds, column_names(len(kinds)))))
     order, found = joined(monkeypatch, rule, tables)
     assert order == ["part", "line", "done"]
     assert found == {(k % 50, k) for k in range(1000) if k % 50 < 3 and k % 2}
@@ -66,23 +62,28 @@ def test_a_constant_ties_an_atom_to_nothing(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_key_comes_before_a_column_of_few_values(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An order has one line and its nation 500 suppliers; that the lines are many more says nothing."""
-    program, layering = in_normal_form(load_program(CHAINED, "g"))
-    columns = program.columns_of()
-    rule = layering.strata[0].views[0].rules[0]
-    tables = Tables(connect(), {name: tuple(c.type for c in of) for name, of in columns.items()})
-    versions = {literal.relation: literal.version for literal in rule.body if isinstance(literal, Atom)}
+    rule, tables, refs = prepared(CHAINED)
     rows = {
         "order": {"o": range(3), "nation": [o % 2 for o in range(3)]},
         "line": {"o": range(20_000), "supplier": [o % 1000 for o in range(20_000)]},
         "supplier": {"supplier": range(1000), "nation": [s % 2 for s in range(1000)]},
     }
     for name, values in rows.items():
-        path, kinds = str(tmp_path / name), [c.type for c in columns[name]]
+        path, columns = str(tmp_path / name), stored(list(values), tables.schemas[name])
         write_deltalake(path, pa.table({column: pa.array(those, pa.int32()) for column, those in values.items()}))
-        tables.put(Ref(name, versions[name]), Part(bind_table(tables, name, path, 0, stored(list(values), kinds))))
+        tables.put(refs[name], Part(bind_table(tables, name, path, 0, columns)))
     order, found = joined(monkeypatch, rule, tables)
     assert order == ["order", "line", "supplier"]
     assert found == {(o, o) for o in range(3)}
+
+
+def prepared(text: str) -> tuple[Rule, Tables, dict[str, Ref]]:
+    """The only rule of a spec, tables that hold nothing yet, and where the rule looks for each relation."""
+    program, layering = in_normal_form(load_program(text, "g"))
+    tables = Tables(connect(), {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()})
+    rule = layering.strata[0].views[0].rules[0]
+    atoms = (literal for literal in rule.body if isinstance(literal, Atom))
+    return rule, tables, {atom.relation: Ref(atom.relation, atom.version) for atom in atoms}
 
 
 def joined(monkeypatch: pytest.MonkeyPatch, rule: Rule, tables: Tables) -> tuple[list[str], set[Row]]:

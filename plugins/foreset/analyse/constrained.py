@@ -14,7 +14,7 @@ from foreset.diagnostics import Diagnostic, Span
 from foreset.ir.functions import ALL
 from foreset.ir.program import Program, View
 from foreset.ir.rules import Atom, Comparison, Literal, Rule, Test, literal_variables, set_variables
-from foreset.ir.terms import Call, Term, Var, variables
+from foreset.ir.terms import Call, Term, Var, names_in, variables
 
 ON_READ = "on_read"
 _NOWHERE = Span("", 1, 1)
@@ -74,7 +74,7 @@ def _assigned(rule: Rule, known: set[str]) -> Iterator[str]:
 
 
 def _known(term: Term, known: set[str]) -> bool:
-    return all(v.name in known for v in variables(term))
+    return names_in(term) <= known
 
 
 def check(view: View, among: Collection[str]) -> Iterator[Diagnostic]:

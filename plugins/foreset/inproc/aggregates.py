@@ -1,4 +1,4 @@
-"""Views of groups, by the reference's own folding: of the stored rows only those of touched groups are fetched."""
+"""Views of groups: by DuckDB where `gathering.py` has words for it, else by the reference, for touched groups only."""
 
 from __future__ import annotations
 

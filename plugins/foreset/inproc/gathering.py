@@ -91,16 +91,20 @@ def _after(aggregation: Aggregation, place: int) -> str:
         return f"CASE WHEN {_sum_of(filled, 'BIGINT')} <> 0 THEN {total} END"
     least = _EXTREMA[each.kind] == "min"
     key = _key(aggregation, place)
-    better = f"p.{key} IS NOT NULL AND (o.{key} IS NULL OR p.{key} {'<' if least else '>'} o.{key})"
     both = f"{'least' if least else 'greatest'}(o.{name}, p.{name})"
-    return f"CASE WHEN {better} THEN p.{name} WHEN p.{key} = o.{key} THEN {both} ELSE o.{name} END"
+    return f"CASE WHEN {_better(aggregation, place)} THEN p.{name} WHEN p.{key} = o.{key} THEN {both} ELSE o.{name} END"
 
 
 def _gone(aggregation: Aggregation, place: int) -> str:
     """The extremum went, and nothing better came."""
     key = _key(aggregation, place)
-    better = "<" if _EXTREMA[aggregation.accumulators[place].kind] == "min" else ">"
-    return f"(m.{key} = o.{key} AND NOT coalesce(p.{key} {better} o.{key}, false))"
+    return f"(m.{key} = o.{key} AND NOT {_better(aggregation, place)})"
+
+
+def _better(aggregation: Aggregation, place: int) -> str:
+    """Of the members that came one goes beyond the old extremum, or there was none."""
+    key, sign = _key(aggregation, place), "<" if _EXTREMA[aggregation.accumulators[place].kind] == "min" else ">"
+    return f"coalesce(p.{key} {sign} o.{key}, p.{key} IS NOT NULL)"
 
 
 def _key(aggregation: Aggregation, place: int) -> str:

@@ -284,7 +284,7 @@ class _Order:
         return False
 
     def _known(self, term: Term) -> bool:
-        return all(var.name in self.by for var in variables(term))
+        return names_in(term) <= self.by.keys()
 
     def _sources(self, call: DomainCall) -> tuple[list[DomainCall], list[Comparison]]:
         """The calls and assignments that give the arguments of `call` their values, also by way of others."""

@@ -37,7 +37,7 @@ from foreset.ir.rules import (
     SetOf,
     literal_variables,
 )
-from foreset.ir.terms import Var, variables
+from foreset.ir.terms import Var, names_in, variables
 from foreset.ir.text import print_literal, print_rule
 from foreset.ir.types import BIGINT, Type
 from foreset.rewrite.normalise_rules import Schemas, normalise_rule
@@ -140,7 +140,7 @@ class Splitter:
 # ---------------------------------------------------------------- which variables group
 def _grouping(one: SetOf, rule: Rule) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
     """The grouping variables in the order of the sorted body."""
-    gathered = {v.name for term in one.elements for v in variables(term)}
+    gathered = names_in(*one.elements)
     inside = dict.fromkeys(v.name for literal in _sorted(one.body) for v in literal_variables(literal))
     outside = _outside(rule)
     named = [name for name in inside if name[0] != "_" and name not in gathered and name not in one.free]
@@ -167,7 +167,7 @@ def _outside(rule: Rule) -> dict[str, Span | None]:
 def _bound_elsewhere(rule: Rule) -> set[str]:
     """Variables to which something outside of the sets gives a value: then the two are simply two."""
     atoms = {v.name for literal in rule.body if isinstance(literal, Atom) for v in literal_variables(literal)}
-    return atoms | {v.name for one in rule.sets for made in one.aggregates for v in variables(made.result)}
+    return atoms | names_in(*(made.result for one in rule.sets for made in one.aggregates))
 
 
 def _with_value(one: SetOf, rule: Rule) -> SetOf:

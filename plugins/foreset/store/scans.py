@@ -38,17 +38,16 @@ def table_at(spark: SparkSession, path: str, version: int) -> DataFrame:
 
 def _plain_files(path: str, version: int) -> tuple[dict[str, Any], list[str]] | None:
     """The schema and the files, where their rows are those of the table; None where Spark's own reader knows better."""
-    from deltalake.exceptions import DeltaError
-
     if not is_local(path) or not PLAIN.fullmatch(path):
         return None
     try:
-        table = delta.open_table(path, version)
-        if table is None or not _simple(table):
-            return None
-        schema = json.loads(table.schema().to_json())
-        listed = delta.listed_files(table)
-    except (DeltaError, NotImplementedError, OSError):
+        with delta.reading(path):
+            table = delta.open_table(path, version)
+            if table is None or not _simple(table):
+                return None
+            schema = json.loads(table.schema().to_json())
+            listed = delta.listed_files(table)
+    except delta.SparkOnly:
         return None
     remarks = {key for field in schema["fields"] for key in field["metadata"]}  # such as defaults, and lengths of text
     if not listed or remarks - {"comment"} or not all(_where_it_says(file) for file in listed):

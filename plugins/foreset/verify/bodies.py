@@ -168,11 +168,11 @@ def _next(rule: Rule, rest: Sequence[Literal], bound: Iterable[str]) -> Literal 
     return max(atoms, key=lambda one: len(known_positions(one, known)) / max(len(one.args), 1), default=None)
 
 
-def _needed(rule: Rule, literal: Literal) -> set[str]:
+def _needed(rule: Rule, literal: Literal) -> frozenset[str]:
     """The variables that must have a value before the literal can be asked."""
     if isinstance(literal, Let):
-        return set(names_in(literal.term))
-    own = {v.name for v in literal_variables(literal)}
+        return names_in(literal.term)
+    own = frozenset(v.name for v in literal_variables(literal))
     if isinstance(literal, Negation):
         return own & {v.name for one in (rule.head, *rule.body) if one is not literal for v in literal_variables(one)}
     return own
