@@ -13,6 +13,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from tests.cli_runner import Result, foreset
 
+from foreset.errors import EnvironmentFault
+from foreset.orchestrate.rest import Airflow, Refused
+
 DAG = "/api/v2/dags/foreset_reach"
 
 
@@ -183,9 +186,6 @@ def test_patience_has_an_end(airflow: Fake) -> None:
 def test_a_question_is_asked_again_and_nothing_else(airflow: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     import urllib.request
 
-    from foreset.errors import EnvironmentFault
-    from foreset.orchestrate.rest import Airflow
-
     honest, lost = urllib.request.urlopen, ["first", "second"]
 
     def slow(request: Any, **options: Any) -> Any:
@@ -217,7 +217,7 @@ def test_a_run_with_an_id_is_posted_again_where_airflow_stumbles(
     airflow: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its database was busy: 500. An id makes it safe to ask again; without one, nothing is sent twice."""
-    monkeypatch.setattr("foreset.orchestrate.runs.PAUSES_S", (0.0, 0.0))
+    monkeypatch.setattr("foreset.orchestrate.rest.PAUSES_S", (0.0, 0.0))
     airflow.answers[f"POST {DAG}/dagRuns"] = (500, {"detail": "Serious error when handling your request"})
     posts = ("POST", f"{DAG}/dagRuns")
     assert trigger(airflow, "--run-id", "manual__1").code == 5
@@ -225,3 +225,17 @@ def test_a_run_with_an_id_is_posted_again_where_airflow_stumbles(
     airflow.asked.clear()
     assert trigger(airflow).code == 5
     assert sum(one[:2] == posts for one in airflow.asked) == 1
+
+
+def test_a_question_is_asked_again_where_airflow_stumbles(airflow: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("foreset.orchestrate.rest.PAUSES_S", (0.0, 0.0))
+    airflow.answers[f"GET {DAG}"] = (500, {"detail": "database is locked"})
+    asked = Airflow(airflow.url, "secret")
+    with pytest.raises(Refused, match="database is locked"):
+        asked.get("/dags/foreset_reach")
+    assert len(airflow.asked) == 3
+    airflow.asked.clear()
+    airflow.answers[f"GET {DAG}"] = (403, {"detail": "not yours"})
+    with pytest.raises(Refused, match="not yours"):
+        asked.get("/dags/foreset_reach")
+    assert len(airflow.asked) == 1, "a no is a no"

@@ -37,7 +37,6 @@ time.sleep(60)
 """
 
 
-
 @pytest.fixture
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(SLEEP) as process:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -13,6 +14,8 @@ from urllib.parse import quote, urlencode
 from foreset.errors import EnvironmentFault
 
 ANSWER_S = 30.0
+STUMBLED = 500  # from here on the fault is Airflow's: its database was busy, it restarts
+PAUSES_S = (1.0, 3.0)  # before Airflow is asked again where it stumbled
 
 
 class Refused(EnvironmentFault):
@@ -29,7 +32,7 @@ class Airflow:
 
     url: str
     token: str = field(default="", repr=False)
-    tries: int = 1  # of a question, which may be asked again when no answer comes; nothing else is sent twice
+    tries: int = 1  # of a question, when no answer comes
 
     def login(self, user: str, password: str) -> None:
         """Get a token for `user`."""
@@ -44,16 +47,29 @@ class Airflow:
         """GET below /api/v2."""
         return self.call("GET", f"/api/v2{path}{'?' + urlencode(query, doseq=True) if query else ''}")
 
-    def post(self, path: str, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever JSON holds
-        """POST below /api/v2."""
-        return self.call("POST", f"/api/v2{path}", body)
+    def post(self, path: str, body: Mapping[str, Any], *, again: bool = False) -> Any:  # noqa: ANN401 - whatever JSON holds
+        """POST below /api/v2; `again`: the same body sent twice does what it does once."""
+        return self.call("POST", f"/api/v2{path}", body, again=again)
 
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever JSON holds
         """PATCH below /api/v2."""
         return self.call("PATCH", f"/api/v2{path}", body)
 
-    def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401 - whatever JSON holds
-        """One request; raises `Refused` for an answer that is no, `EnvironmentFault` for none."""
+    def call(self, method: str, path: str, body: Mapping[str, Any] | None = None, *, again: bool = False) -> Any:  # noqa: ANN401 - whatever JSON holds
+        """One request; raises `Refused` for an answer that is no, `EnvironmentFault` for none.
+
+        A question, and what is as harmless, is asked again where Airflow stumbled; nothing else is sent twice.
+        """
+        for pause in PAUSES_S if again or method == "GET" else ():
+            try:
+                return self._asked(method, path, body)
+            except Refused as refused:
+                if refused.status < STUMBLED:
+                    raise
+            time.sleep(pause)
+        return self._asked(method, path, body)
+
+    def _asked(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:  # noqa: ANN401 - whatever JSON holds
         if not self.url.startswith(("http://", "https://")):
             raise EnvironmentFault(f"{self.url} is no address of an Airflow", "give it as https://host:port")
         headers = {"Accept": "application/json", "Content-Type": "application/json"}

@@ -10,12 +10,11 @@ from typing import Any
 
 from foreset.errors import EnvironmentFault, UsageError
 from foreset.orchestrate.names import dag_id
-from foreset.orchestrate.rest import Airflow, Refused, segment
+from foreset.orchestrate.rest import STUMBLED, Airflow, Refused, segment
 
 ENDED = ("success", "failed")
 POLL_S = 1.0
-CONFLICT, STUMBLED = 409, 500
-PAUSES_S = (1.0, 3.0)  # before a run is posted again
+CONFLICT = 409
 SILENCE_S = 120.0  # how long an Airflow may not answer while a run is waited for
 Tell = Callable[[str], None]
 
@@ -45,7 +44,8 @@ def start(airflow: Airflow, group: str, conf: Mapping[str, Any], *, run_id: str 
     if run_id:
         body["dag_run_id"] = run_id
     try:
-        return str(_posted(airflow, f"/dags/{dag_id(group)}/dagRuns", body)["dag_run_id"])
+        # a run with an id is one run, however often it is posted
+        return str(airflow.post(f"/dags/{dag_id(group)}/dagRuns", body, again=bool(run_id))["dag_run_id"])
     except Refused as refused:
         if refused.status == CONFLICT and run_id:
             return run_id
@@ -55,18 +55,6 @@ def start(airflow: Airflow, group: str, conf: Mapping[str, Any], *, run_id: str 
         if refused.status in (400, 422):
             raise UsageError(refused.message) from refused
         raise
-
-
-def _posted(airflow: Airflow, path: str, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Start a run; one with an id again where Airflow stumbled, its database being busy: it is one run all the same."""
-    for pause in PAUSES_S if "dag_run_id" in body else ():
-        try:
-            return airflow.post(path, body)
-        except Refused as refused:
-            if refused.status < STUMBLED:
-                raise
-        time.sleep(pause)
-    return airflow.post(path, body)
 
 
 def is_paused(airflow: Airflow, group: str) -> bool:
@@ -97,9 +85,9 @@ def wait(airflow: Airflow, group: str, run_id: str, tell: Tell = lambda _: None,
             if run["state"] in ENDED:
                 return outcome(airflow, group, run_id, run)
             silent_since = None
-        except Refused:
-            raise
-        except EnvironmentFault:  # a busy or restarting Airflow is no reason to give the run up
+        except EnvironmentFault as fault:  # a busy or restarting Airflow is no reason to give the run up
+            if isinstance(fault, Refused) and fault.status < STUMBLED:
+                raise
             silent_since = silent_since or time.monotonic()
             if time.monotonic() - silent_since > SILENCE_S:
                 raise
