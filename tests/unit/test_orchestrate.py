@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import socket
+import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -139,6 +141,16 @@ def test_the_environment_of_the_embedded_airflow(tmp_path: Path) -> None:
     assert found["FORESET_WAREHOUSE"] == "/lake"
     assert Path(found["AIRFLOW__CORE__DAGS_FOLDER"]).parent == tmp_path / "home", "a project without dags/ gets some"
     assert (Path(found["AIRFLOW__CORE__PLUGINS_FOLDER"]) / ".airflowignore").is_file()
+
+
+def test_the_database_of_the_embedded_airflow(tmp_path: Path) -> None:
+    """Nobody waits to read, and a writer waits longer than the 5 seconds of sqlite; another database may be named."""
+    project, home = Project(tmp_path, tmp_path / "view_specs", "/lake"), Home(tmp_path / "home")
+    name = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
+    assert environment(project, home, 8123, {})[name] == f"sqlite:///{home.database.resolve()}?timeout=30"
+    with closing(sqlite3.connect(home.database)) as database:
+        assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert environment(project, home, 8123, {name: "postgresql://x"})[name] == "postgresql://x"
 
 
 def test_up_needs_specs_and_down_needs_nothing(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import json
 import os
 import secrets
 import socket
+import sqlite3
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -56,6 +58,11 @@ class Home:
         """The users of Airflow's simple auth manager."""
         return self.folder / "passwords.json"
 
+    @property
+    def database(self) -> Path:
+        """Airflow's own tables, unless it was told of another database."""
+        return self.folder / "airflow.db"
+
     def running(self) -> Running | None:
         """The Airflow of this home, if it runs."""
         try:
@@ -85,6 +92,8 @@ class Home:
         (self.folder / ".gitignore").write_text("*\n", encoding="utf-8")
         if not self.password("admin"):
             _private(self.passwords, {"admin": secrets.token_urlsafe(12)})
+        with closing(sqlite3.connect(self.database)) as database:  # else whoever reads waits for whoever writes
+            database.execute("PRAGMA journal_mode = WAL")  # kept in the file
         kept = self.folder / "secrets.json"
         if not kept.exists():
             _private(kept, {"api": secrets.token_urlsafe(32), "jwt": secrets.token_urlsafe(32)})

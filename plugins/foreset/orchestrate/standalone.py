@@ -31,6 +31,7 @@ from foreset.orchestrate.names import POOL
 from foreset.orchestrate.rest import Airflow, Refused
 from foreset.orchestrate.warm import write_settings
 
+BUSY_S = 30  # how long a part of Airflow waits for another's transaction before it gives up with a 500
 PARTS = (("scheduler", "--skip-serve-logs"), ("dag-processor",), ("triggerer", "--skip-serve-logs"), ("api-server",))
 HEALTHY_S = 300.0
 END_S = 20.0
@@ -78,7 +79,8 @@ def environment(project: Project, home: Home, port: int, base: Mapping[str, str]
     }
     kept = {name: value for name, value in base.items() if not name.startswith(("AIRFLOW__", "PYTHONPATH"))}
     chosen = {name: value for name, value in base.items() if name.startswith("AIRFLOW__") and name not in ours}
-    return {**kept, **chosen, **ours}
+    database = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home.database.resolve()}?timeout={BUSY_S}"}
+    return {**kept, **database, **chosen, **ours}
 
 
 def start(project: Project, home: Home) -> Running:
