@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow.dataset as arrow_dataset
 
@@ -27,22 +28,23 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Facts = Mapping[str, Any]
+P = TypeVar("P", ViewPin, StatePin)
 ENGINE = ("engine", "engine_reason")
 # Up to here rows are written without a Spark job: delta-rs takes a third of the time, but all of them into memory.
 IN_PROCESS_ROWS, IN_PROCESS_BYTES = 10_000_000, 64 << 20  # as staged: compressed
-
-
-def write_views(context: Context) -> dict[str, ViewPin]:
-    """Write the differential of every view that changed; the pins of all views."""
-    return {view.name: _write_view(context, view) for view in context.program.views}
+WRITERS = 2  # tables that are written side by side: delta-rs and Spark leave Python alone meanwhile
 
 
 def commit(context: Context) -> manifest.Committed | manifest.AlreadyCommitted:
     """Publish the refresh; raises `Fenced` when another came first."""
     watch = Stopwatch()
-    views = write_views(context)
-    state = _write_states(context)
-    row = _row(context, views, state, watch)
+    pool = ThreadPoolExecutor(WRITERS, thread_name_prefix="write")
+    try:
+        views = {view.name: pool.submit(_write_view, context, view) for view in context.program.views}
+        state = _write_states(context, pool)
+        row = _row(context, _ended(views), _ended(state), watch)
+    finally:
+        pool.shutdown(cancel_futures=True)  # after a fault no other write begins
     outcome = manifest.commit(context.layout, row)
     close_run(context.run, "committed")
     context.finish("commit", {"seq": outcome.seq, "seconds": watch.seconds})
@@ -105,19 +107,24 @@ def _load(context: Context, view: View, path: str, plus: Facts) -> Callable[[Txn
     return load
 
 
-def _write_states(context: Context) -> dict[str, StatePin]:
+def _write_states(context: Context, pool: Executor) -> dict[str, Future[StatePin]]:
     """Write changed counters; those of a stratum that was maintained without them are no longer true."""
-    states: dict[str, StatePin] = {}
+    states: dict[str, Future[StatePin]] = {}
     for stratum in context.layering.strata:
         facts = context.mark(f"stratum-{stratum.number}") or {}
         for view in stratum.names:
             before = context.previous.state.get(view) if context.previous else None
             if view in facts["counted"]:
                 onto = None if facts["forgotten"] else before
-                states[view] = _write_counters(context, view, onto, facts["counters"][view])
+                states[view] = pool.submit(_write_counters, context, view, onto, facts["counters"][view])
             elif facts["strategy"] == "skip" and before is not None:
-                states[view] = before
+                states[view] = pool.submit(_write_counters, context, view, before, {"rows": 0})
     return states
+
+
+def _ended(writing: Mapping[str, Future[P]]) -> dict[str, P]:
+    """The pins of what is written, in order; raises the first fault."""
+    return {name: future.result() for name, future in writing.items()}
 
 
 def _write_counters(context: Context, view: str, before: StatePin | None, changes: Facts) -> StatePin:
