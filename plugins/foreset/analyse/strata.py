@@ -13,10 +13,15 @@ from foreset.ir.strata import Layering, Stratum
 from foreset.ir.supports import unfolded
 
 
-def layering(views: tuple[View, ...], columns: Mapping[str, tuple[Column, ...]] | None = None) -> Layering:
+def layering(
+    views: tuple[View, ...],
+    columns: Mapping[str, tuple[Column, ...]] | None = None,
+    keys: Mapping[str, tuple[int, ...]] | None = None,
+) -> Layering:
     """The strata of stratified views in normal form, by level and then in the order of the file.
 
     `columns` has those of sources; without them, no variable is taken to be wider than a column that it reads.
+    `keys` has the places of columns that tell rows of sources apart, where not all of them are needed.
     """
     schemas = {**(columns or {}), **{view.name: view.columns for view in views}}
     graph = dependencies(views)
@@ -27,9 +32,11 @@ def layering(views: tuple[View, ...], columns: Mapping[str, tuple[Column, ...]] 
     levels = _levels(parts, graph)
     parts.sort(key=lambda part: (levels[part[0]], place[part[0]]))
     number = {name: i for i, part in enumerate(parts, start=1) for name in part}
-    keys = {view.name: view.aggregation.groups for view in views if view.aggregation}
+    groups = {view.name: tuple(range(view.aggregation.groups)) for view in views if view.aggregation}
+    known = {**(keys or {}), **groups}
     found = (
-        _stratum(tuple(by_name[name] for name in part), graph, number, levels[part[0]], keys, schemas) for part in parts
+        _stratum(tuple(by_name[name] for name in part), graph, number, levels[part[0]], known, schemas)
+        for part in parts
     )
     return Layering(tuple(found))
 
@@ -52,7 +59,7 @@ def _stratum(
     graph: Mapping[str, tuple[str, ...]],
     number: Mapping[str, int],
     level: int,
-    keys: Mapping[str, int],
+    keys: Mapping[str, tuple[int, ...]],
     columns: Mapping[str, tuple[Column, ...]],
 ) -> Stratum:
     own = frozenset(view.name for view in views)

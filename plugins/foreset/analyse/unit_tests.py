@@ -7,13 +7,16 @@ from collections.abc import Iterable, Iterator
 
 from foreset.analyse.faults import tests as faults
 from foreset.diagnostics import Diagnostic, Span
-from foreset.ir.program import UnitTest
+from foreset.ir.program import Source, UnitTest
 from foreset.ir.terms import Row
 
 
-def check(test: UnitTest) -> Iterator[Diagnostic]:
-    """Deletions of rows that are not there, and expectations that cannot be met."""
+def check(test: UnitTest, sources: Iterable[Source] = ()) -> Iterator[Diagnostic]:
+    """Deletions of rows that are not there, rows of one key, and expectations that cannot be met."""
     span = test.span or Span("", 1, 1)
+    for source in sources:
+        if source.key:
+            yield from _broken(test, source, span)
     for relation, change in test.change.items():
         left = Counter(test.given.get(relation, ()))
         left.subtract(change.delete)
@@ -28,6 +31,22 @@ def check(test: UnitTest) -> Iterator[Diagnostic]:
             yield from (faults.expected_twice(test.name, relation, row, span) for row in _repeated(rows))
     for relation, state in test.state.items():
         yield from (faults.expected_twice(test.name, relation, row, span) for row in _repeated(state))
+
+
+def _broken(test: UnitTest, source: Source, span: Span) -> Iterator[Diagnostic]:
+    """Rows that agree on a key, as given or after the change."""
+    given = Counter(test.given.get(source.name, ()))
+    after = given.copy()
+    if change := test.change.get(source.name):
+        after.subtract(change.delete)
+        after.update(change.insert)
+    for when, rows in (("before the change", given), ("after the change", +after)):
+        seen: dict[Row, Row] = {}
+        for row in rows:
+            first = seen.setdefault(tuple(row[place] for place in source.key_places), row)
+            if first != row:
+                yield faults.key_broken(test.name, when, source.name, (first, row), span)
+                return
 
 
 def _repeated(rows: Iterable[Row]) -> Iterator[Row]:

@@ -25,10 +25,14 @@ Lookup = Callable[[Piece], "DataFrame"]  # rows -> their stored counters (row, b
 
 @dataclass(slots=True)
 class CounterFrames:
-    """The counters of one relation; `stored` is None where none are kept or all were forgotten."""
+    """The counters of one relation; `stored` is None where none are kept or all were forgotten.
+
+    `single`: no row can have two derivations, before or after; then nothing need be stored or looked up.
+    """
 
     width: int
     stored: Lookup | None = None
+    single: bool = False
     changes: list[Piece] = field(default_factory=list)
 
     def standing(self, rows: Piece, wanted: Standing) -> DataFrame:
@@ -49,7 +53,7 @@ class CounterFrames:
             parts.append(found.select(*names, *new, _not_asked()))
         united = reduce(lambda a, c: a.unionAll(c), parts)
         sums = [F.sum(n).alias(n) for n in ("b0", "r0", "b1", "r1", "asked")]
-        return united.groupBy(*names).agg(*sums).where(_condition(wanted) & (F.col("asked") > 0)).select(*names)
+        return united.groupBy(*names).agg(*sums).where(self._condition(wanted) & (F.col("asked") > 0)).select(*names)
 
     def current(self) -> DataFrame | None:
         """All changes of this run, one row for each row that they name; None when there are none."""
@@ -60,17 +64,32 @@ class CounterFrames:
         sums = [F.sum(n).alias(n) for n in ("base", "recursive")]
         return united.groupBy(*names).agg(*sums).where((F.col("base") != 0) | (F.col("recursive") != 0))
 
-    def below_zero(self) -> DataFrame | None:
-        """Rows with a negative counter: the state is wrong if there is one."""
+    def impossible(self) -> DataFrame | None:
+        """Rows with a negative counter, or two derivations where one can be: the state is wrong if there is one."""
         change = self.current()
         if change is None:
             return None
+        if self.single:
+            return change.where(F.abs("base") > 1)
         names = column_names(self.width)
         if self.stored is not None:
             before = self.stored(Piece(change.select(*names)))
             change = change.unionAll(before.select(*change.columns))
             change = change.groupBy(*names).agg(F.sum("base").alias("base"), F.sum("recursive").alias("recursive"))
         return change.where((F.col("base") < 0) | (F.col("recursive") < 0))
+
+    def _condition(self, wanted: Standing) -> Column:
+        before, base = F.col("b0") + F.col("r0"), F.col("b1")
+        now = F.col("b1") + F.col("r1")
+        if self.single:  # the change alone says what was there before
+            return {Standing.APPEARED: now > 0, Standing.VANISHED: now < 0}[wanted]
+        return {
+            Standing.APPEARED: (before == 0) & (now > 0),
+            Standing.VANISHED: (before > 0) & (now == 0),
+            Standing.UNFOUNDED: base == 0,
+            Standing.STANDING: now > 0,
+            Standing.GONE: now == 0,
+        }[wanted]
 
 
 def _not_asked() -> Column:
@@ -86,15 +105,3 @@ def semi_on(frame: DataFrame, rows: DataFrame, names: tuple[str, ...]) -> DataFr
     """The rows of `frame` whose key columns stand in `rows`; NULL equals NULL."""
     pairs = [F.col(f"l.{name}").eqNullSafe(F.col(f"r.{name}")) for name in names]
     return frame.alias("l").join(rows.alias("r"), reduce(lambda a, b: a & b, pairs), "left_semi")
-
-
-def _condition(wanted: Standing) -> Column:
-    before, base = F.col("b0") + F.col("r0"), F.col("b1")
-    now = F.col("b1") + F.col("r1")
-    return {
-        Standing.APPEARED: (before == 0) & (now > 0),
-        Standing.VANISHED: (before > 0) & (now == 0),
-        Standing.UNFOUNDED: base == 0,
-        Standing.STANDING: now > 0,
-        Standing.GONE: now == 0,
-    }[wanted]

@@ -182,7 +182,7 @@ class Engine:
         self.frames.put(step.target, self._cut_without(standing, step.without))
 
     def _assert_counts(self, relation: str) -> None:
-        wrong = self._counters(relation).below_zero()
+        wrong = self._counters(relation).impossible()
         row = wrong.limit(1).collect() if wrong is not None else []
         if row:
             raise EvaluationError(*miscounted(relation, tuple(row[0])[:-2]))

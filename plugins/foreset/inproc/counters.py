@@ -19,15 +19,21 @@ _CONDITIONS = {
     Standing.STANDING: "sum(b1 + r1) > 0",
     Standing.GONE: "sum(b1 + r1) = 0",
 }
+# Where a row has one derivation or none, the change alone says what was there before.
+_SINGLE = {Standing.APPEARED: "sum(b1 + r1) > 0", Standing.VANISHED: "sum(b1 + r1) < 0"}
 
 
 @dataclass(slots=True)
 class CounterTables:
-    """The counters of one relation; `stored` is None where none are kept or all were forgotten."""
+    """The counters of one relation; `stored` is None where none are kept or all were forgotten.
+
+    `single`: no row can have two derivations, before or after; then nothing need be stored or looked up.
+    """
 
     tables: Tables
     relation: str
     stored: Lookup | None = None
+    single: bool = False
     change: Table | None = None
     _touched: Extent | None = None  # of the table of all rows that the change names, as long as one tally made it
     _before: tuple[Extent, Table] | None = None  # the last rows that were looked up, and what is stored of them
@@ -63,7 +69,7 @@ class CounterTables:
             found = self.tables.look(self.change, rows, self._pairs())
             parts.append(f"SELECT {names}, 0, 0, base, recursive, 0 FROM {found.name}")
         united = " UNION ALL ".join(parts)
-        having = f"max(asked) = 1 AND {_CONDITIONS[wanted]}"
+        having = f"max(asked) = 1 AND {(_SINGLE if self.single else _CONDITIONS)[wanted]}"
         return self.tables.make(Sql(f"SELECT {names} FROM ({united}) GROUP BY {names} HAVING {having}"))
 
     def _looked_up(self, rows: Table, stored: Lookup) -> Table:
@@ -81,12 +87,14 @@ class CounterTables:
             return None
         return self.tables.make(_summed(f"SELECT * FROM {self.change.name}", self.names, "base <> 0 OR recursive <> 0"))
 
-    def below_zero(self) -> Table | None:
-        """Rows with a negative counter: the state is wrong if there is one."""
+    def impossible(self) -> Table | None:
+        """Rows with a negative counter, or two derivations where one can be: the state is wrong if there is one."""
         change = self.current()
         if change is None or not change.rows:
             return None
         entries = f"SELECT {self.names}, base, recursive FROM {change.name}"
+        if self.single:
+            return self.tables.make(Sql(f"{entries} WHERE abs(base) > 1"))
         if self.stored is not None:
             if self._before is not None and self._before[0] == self._touched:
                 before = self._before[1]

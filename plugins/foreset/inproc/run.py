@@ -161,7 +161,7 @@ class InProcess:
         self._put(step.target, rows)
 
     def _assert_counts(self, relation: str) -> None:
-        wrong = self._counters(relation).below_zero()
+        wrong = self._counters(relation).impossible()
         if wrong is not None and wrong.rows:
             kinds = self.tables.schemas[relation]
             row = self.tables.fetch(wrong, (*kinds, BIGINT, BIGINT))[0][: len(kinds)]

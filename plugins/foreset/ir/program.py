@@ -38,7 +38,13 @@ class Source:
     table: str | None = None
     view: str | None = None
     description: str = ""
+    key: tuple[str, ...] = ()  # columns in which no two rows agree; empty where none is declared
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def key_places(self) -> tuple[int, ...]:
+        """The places of the key among the columns; all of them where none is declared."""
+        return tuple(i for i, column in enumerate(self.columns) if not self.key or column.name in self.key)
 
 
 @dataclass(frozen=True, slots=True)

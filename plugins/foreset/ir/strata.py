@@ -23,7 +23,7 @@ class Stratum:
     reads: tuple[str, ...]  # the relations of lower strata and the sources that its rules read
     depends_on: tuple[int, ...]  # numbers of the strata that it reads directly
     blurred: bool = False  # two rows below may be one to a rule: some variable is wider than a column that it reads
-    keys: Mapping[str, int] = field(default_factory=dict)  # of what it reads: how many leading columns tell rows apart
+    keys: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of what it reads: columns that tell rows apart
 
     @property
     def aggregation(self) -> Aggregation | None:

@@ -53,7 +53,8 @@ def _meaning(view: View, columns: Mapping[str, Sequence[Column]]) -> Shape:
 
 def _source(source: Source) -> Shape:
     # Columns count where rules read them: a wider declaration alone changes no view.
-    return [source.name, source.table, source.view]
+    # A key counts: what is kept of derivations may depend on it.
+    return [source.name, source.table, source.view, *([sorted(source.key)] if source.key else [])]
 
 
 def _columns(columns: Sequence[Column]) -> Shape:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from foreset.ir.rules import Atom
+from foreset.analyse.derivations import tells_apart
 from foreset.ir.steps import Procedure
 from foreset.ir.strata import Stratum
 from foreset.ir.supports import footing
-from foreset.ir.terms import Var, variables
 from foreset.maintain.aggregate import aggregate, regroup
 from foreset.maintain.carried import carrying
 from foreset.maintain.counting import counting
@@ -93,18 +92,11 @@ _CONDITIONS = {"dredf": _no_key, "spread": _not_carrying, "stdel": _unsupported}
 def single_derivation(stratum: Stratum) -> bool:
     """No row of the stratum can ever have two derivations: then presence is the count.
 
-    So it is with one rule, not recursive, whose head shows every variable that its atoms bind,
-    or, of a view of groups, those of the group.
+    So it is with one rule, not recursive, whose head says which rows below it was derived from.
     """
     if stratum.loops or stratum.blurred or stratum.aggregation or stratum.own_way or len(stratum.views[0].rules) != 1:
         return False
-    (rule,) = stratum.views[0].rules
-    shown = {arg.name for arg in rule.head.args if isinstance(arg, Var)}
-    atoms = (literal for literal in rule.body if isinstance(literal, Atom))
-    told_apart = {
-        v.name for atom in atoms for arg in atom.args[: stratum.keys.get(atom.relation)] for v in variables(arg)
-    }
-    return told_apart <= shown
+    return tells_apart(stratum.views[0].rules[0], stratum.keys)
 
 
 def keeps_counters(stratum: Stratum) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from foreset.refresh.context import Context, Stopwatch
+from foreset.refresh.keys import check_key
 from foreset.refresh.sizes import rows_of
 from foreset.store.capture import Captured, Counts, RecordedPin, Unchanged, capture, staged
 from foreset.store.capture.stage import Differential
@@ -35,7 +36,9 @@ def capture_one(context: Context, name: str) -> Facts:
         to=RecordedPin.from_manifest(pin),
         used_by=context.users_of(name),
     )
-    return context.finish(f"capture-{name}", {**_facts(context, captured), "seconds": watch.seconds})
+    facts = _facts(context, captured)
+    check_key(context, source, facts)
+    return context.finish(f"capture-{name}", {**facts, "seconds": watch.seconds})
 
 
 def _facts(context: Context, captured: Captured) -> Facts:
@@ -49,6 +52,7 @@ def _facts(context: Context, captured: Captured) -> Facts:
         "moved": not isinstance(captured.way, Unchanged),
         "degraded": captured.degraded,
         "old_lost": captured.old_lost,
+        "key": list(context.source(captured.source).key),
         "staged": context.path("capture", captured.source, context.run.attempt_id),
     }
 

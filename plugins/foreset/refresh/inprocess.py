@@ -18,25 +18,25 @@ from foreset.inproc.budget import OutOfBounds
 from foreset.inproc.counters import CounterTables
 from foreset.inproc.delta import Stored
 from foreset.inproc.run import InProcess
-from foreset.inproc.tables import Part, Sql, Table, Tables, session
+from foreset.inproc.tables import Part, Table, Tables, session
 from foreset.ir.program import Column
 from foreset.ir.steps import Procedure, Ref
 from foreset.ir.strata import Stratum
-from foreset.ir.types import BIGINT, parse_type
+from foreset.ir.types import BIGINT
 from foreset.ir.versions import Version
 from foreset.plan.choose import Mode, free
 from foreset.plan.place import SPARK, Place, place
 from foreset.plan.translate import COUNTED, keeps_counters, single_derivation
+from foreset.refresh.bound import bind_source
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.choosing import of_circles, situation_of
 from foreset.refresh.context import Context
 from foreset.refresh.inputs import pin_of, view_facts
 from foreset.refresh.staging import stage_arrow
-from foreset.store import arrow, manifest
 from foreset.store.capture.pins import RecordedPin
 from foreset.store.capture.stage import folder
 from foreset.store.delta import SparkOnly
-from foreset.store.layout import Layout, is_local, table_path
+from foreset.store.layout import is_local
 from foreset.store.types import column_names
 
 if TYPE_CHECKING:
@@ -161,29 +161,9 @@ class _Run:
         self.tables.put_later(Ref(name, Version.OLD), old)
 
     def _source(self, name: str) -> tuple[Part, ...]:
-        source, pin = self.context.source(name), RecordedPin.from_manifest(self.context.run.sources[name])
-        root = self.context.layout.root
-        kinds = [parse_type(column.type) for column in pin.columns]
-        if None in kinds or len(kinds) != len(source.columns):
-            raise OutOfBounds(f"the columns of source {name} were not recorded")
-        columns = tuple(
-            Stored(at.name, kind, declared.type, label)
-            for at, kind, declared, label in zip(
-                pin.columns, kinds, source.columns, column_names(len(kinds)), strict=True
-            )
-            if kind is not None
-        )
-        if source.view is None:
-            table = inputs.bind_table(self.tables, name, table_path(root, str(source.table)), pin.version, columns)
-        else:
-            group, _, view = source.view.partition(".")
-            row = manifest.at(root, group, pin.version)
-            assert row is not None, f"{source.view} was pinned at seq {pin.version}"
-            there = row.views[view]
-            path = Layout(root, group).resolve(there.path)
-            self.tables.budget.take(there.rows)
-            names = [column.name for column in columns]
-            table = inputs.bind_arrow(self.tables, name, arrow.read(path, there.version, names), columns)
+        context = self.context
+        pin = RecordedPin.from_manifest(context.run.sources[name])
+        table = bind_source(self.tables, context.layout.root, context.source(name), pin)
         table.bag = self.tallying
         return (Part(table),)
 
@@ -210,16 +190,10 @@ class _Run:
         return (Part(inputs.bind_folder(self.tables, path, _as_declared(columns))),)
 
     def _counters(self, view: str) -> CounterTables:
-        """The stored counters; where no row can have two derivations, its presence is its count."""
+        """The stored counters; where no row can have two derivations, none are needed."""
         tables, names = self.tables, column_names(len(self.tables.schemas[view]))
         if single_derivation(self.stratum):
-            old = Ref(view, Version.OLD)
-
-            def present(rows: Table) -> Table:
-                held = tables.held(rows, old)
-                return tables.make(Sql(f"SELECT *, 1 AS base, 0 AS recursive FROM {held.name}"))  # noqa: S608 - our own names
-
-            return CounterTables(tables, view, present)
+            return CounterTables(tables, view, single=True)
         assert self.context.previous is not None
         pin = self.context.previous.state[view]
         declared = _as_declared(self.context.view(view).columns)
@@ -229,6 +203,8 @@ class _Run:
             Stored("_recursive", BIGINT, BIGINT, "recursive"),
         )
         entries = inputs.bind_table(tables, view, self.context.layout.resolve(pin.path), pin.version, columns)
+        if not entries.rows:
+            return CounterTables(tables, view)
         return CounterTables(
             tables, view, lambda rows: tables.look(entries, rows, [(name, f"r.{name}", True) for name in names])
         )

@@ -97,19 +97,11 @@ def put_old(context: Context, frames: Frames, view: str) -> None:
 
 
 def counters_of(context: Context, frames: Frames, stratum: Stratum, view: str) -> CounterFrames:
-    """The stored counters; where no row can have two derivations, its presence is its count."""
+    """The stored counters; where no row can have two derivations, none are needed."""
     width = len(frames.schemas[view])
-    names = column_names(width)
     if single_derivation(stratum):
-        old = Ref(view, Version.OLD)
-
-        def present(rows: Piece) -> DataFrame:
-            held = frames.held(rows, old)
-            found = frames.nothing(view) if held is None else held
-            one, none = F.lit(1).cast("bigint"), F.lit(0).cast("bigint")
-            return found.select(*names, one.alias("base"), none.alias("recursive"))
-
-        return CounterFrames(width, present)
+        return CounterFrames(width, single=True)
+    names = column_names(width)
     assert context.previous is not None
     pin = context.previous.state[view]
     columns = [column.name for column in context.view(view).columns]

@@ -39,14 +39,15 @@ def prepare(program: Program) -> Prepared:
     report.extend(names.check_views(program))
     report.extend(lint.of_program(program))
     report.extend(stratified.check(program.views))  # on names alone: it needs no sound rules
-    report.extend(fault for test in program.tests for fault in unit_tests.check(test))
+    report.extend(fault for test in program.tests for fault in unit_tests.check(test, program.sources))
     asking = Asking({domain.name: domain for domain in program.domains})
     schemas = {**program.columns_of(), **asking.schemas}
     among = constrained.constrained(program)
     kept = {view.name: view for view in program.views if view.name in among}
     definitions, wrong = aggregates.prepared(program.aggregates)
     report.extend(wrong)
-    splitter = Splitter(schemas, definitions)
+    keys = {source.name: source.key_places for source in program.sources}
+    splitter = Splitter(schemas, definitions, keys)
     views = tuple(
         prepare_constrained(view, among, schemas, asking, report)
         if view.name in among
@@ -55,12 +56,12 @@ def prepare(program: Program) -> Prepared:
     )
     views = (*splitter.made.values(), *asking.views(), *views)
     columns = {**schemas, **splitter.schemas_with_hidden}
-    layers = _layers(views, columns, report)
+    layers = _layers(views, columns, keys, report)
     report = _in_plain_words(report)
     if layers is None or not report.ok:
         return Prepared(None, None, report)
     supported = split_supports(views, layers)
-    again = layers if supported == views else layering(supported, columns)
+    again = layers if supported == views else layering(supported, columns, keys)
     return Prepared(replace(program, views=supported), again, report)
 
 
@@ -70,12 +71,14 @@ def _in_plain_words(report: Report) -> Report:
     return found
 
 
-def _layers(views: tuple[View, ...], columns: Schemas, report: Report) -> Layering | None:
+def _layers(
+    views: tuple[View, ...], columns: Schemas, keys: Mapping[str, tuple[int, ...]], report: Report
+) -> Layering | None:
     """The strata of a program without errors so far."""
     if not report.ok:
         return None
     report.extend(lint.of_views(views))  # all rules are there: what is empty now stays empty
-    layers = layering(views, columns)
+    layers = layering(views, columns, keys)
     report.extend(stratified.check_layering(layers, {**columns, **{view.name: view.columns for view in views}}))
     report.extend(stratified.check_calls(layers))
     return layers

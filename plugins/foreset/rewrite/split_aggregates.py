@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from foreset.analyse import safety, types
 from foreset.analyse.aggregates import resolve
 from foreset.analyse.binding import bound
+from foreset.analyse.derivations import tells_apart
 from foreset.analyse.faults import aggregates as faults
 from foreset.analyse.supports import blurred
 from foreset.diagnostics import Diagnostic, Span
@@ -54,6 +55,7 @@ class Splitter:
 
     schemas: Schemas
     definitions: Mapping[str, Definition]
+    keys: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # places of columns that tell rows apart
     made: dict[str, View] = field(default_factory=dict)
 
     @property
@@ -130,11 +132,8 @@ class Splitter:
         return self.made.setdefault(name, view)
 
     def _one_derivation(self, members: View) -> bool:
-        """Every member has one derivation: the head shows all that the atoms bind, as it is."""
-        (rule,) = members.rules
-        shown = {arg.name for arg in rule.head.args if isinstance(arg, Var)}
-        found = {v.name for literal in rule.body if isinstance(literal, Atom) for v in literal_variables(literal)}
-        return found <= shown and blurred((members,), self.schemas_with_hidden) is None
+        """Every member has one derivation: the head says from which rows it was derived, as they are."""
+        return tells_apart(members.rules[0], self.keys) and blurred((members,), self.schemas_with_hidden) is None
 
 
 # ---------------------------------------------------------------- which variables group

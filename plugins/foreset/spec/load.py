@@ -6,7 +6,7 @@ It is None as soon as one error stands in the report.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from foreset.diagnostics import Diagnostic, Report, Span
 from foreset.ir.aggregates import BUILTINS
 from foreset.ir.expectations import Expectation
 from foreset.ir.functions import FUNCTIONS
-from foreset.ir.program import DEFAULT_MAX_ROUNDS, Program, Source, View
+from foreset.ir.program import DEFAULT_MAX_ROUNDS, Column, Program, Source, View
 from foreset.ir.rules import Atom, Literal, Negation, Rule, Test
 from foreset.ir.terms import Call
 from foreset.spec import faults, rule_faults
@@ -184,14 +184,35 @@ def _source(name: Scalar, fields: Fields, report: Report) -> Source:
     both = "table" in fields.keys and "view" in fields.keys
     if both or not ("table" in fields.keys or "view" in fields.keys):
         report.add(faults.table_or_view(name.span, name.value, both=both))
+    declared = columns(fields.fields("columns"))
     return Source(
         name.value,
-        columns(fields.fields("columns")),
+        declared,
         table or None,
         view or None,
         fields.text("description"),
+        _key(name.value, fields, declared, report),
         span=name.span,
     )
+
+
+def _key(source: str, fields: Fields, declared: Sequence[Column], report: Report) -> tuple[str, ...]:
+    """The columns of a declared key, each of which is there and has values that are equal or not."""
+    if "key" not in fields.values:
+        return ()
+    types = {column.name: column.type for column in declared}
+    named = [one for one in fields.list("key") if isinstance(one, Scalar)]
+    if not named:
+        where = f"`key` of source `{source}`"
+        report.add(faults.nothing_there(fields.span_of("key"), where, "name a column, or leave it out"))
+    for place, one in enumerate(named):
+        if one.value not in types:
+            report.add(faults.key_of_nothing(one.value, one.span, source, tuple(types)))
+        elif one.value in (before.value for before in named[:place]):
+            report.add(faults.key_twice(one.value, one.span))
+        elif types[one.value].is_fractional or types[one.value].name == "array":
+            report.add(faults.key_inexact(one.value, one.span, str(types[one.value])))
+    return tuple(one.value for one in named)
 
 
 def _view(name: Scalar, fields: Fields, scope: Scope, views: tuple[str, ...], report: Report) -> View:

@@ -138,6 +138,8 @@ SOURCE = Record(
         Key("view", Text(pattern=f"^{_VIEW.pattern}$", check=_check_view, examples=("reach.closure",)),
             "instead of a table: a view of another group, read at that group's committed refresh"),
         Key("columns", COLUMNS, "the columns that rules use, by name and Spark SQL type", "columns: {name: string}"),
+        Key("key", ListOf(Text(), "a column"),
+            "columns in which no two rows agree: refreshes check it where rows came, and cost less for it"),
         Key("description", Text(nullable=True), "what a row of it means"),
     ),
     one_of=("table", "view"),

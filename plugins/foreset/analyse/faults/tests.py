@@ -23,6 +23,13 @@ def comes_and_goes(test: str, relation: str, row: Row, span: Span) -> Diagnostic
     return Diagnostic("FS702", message, span, "a refresh gives net changes: a row is in one of them at most")
 
 
+def key_broken(test: str, when: str, source: str, rows: tuple[Row, Row], span: Span) -> Diagnostic:
+    """A refresh would stop there."""
+    one, other = map(_row, rows)
+    message = f"test `{test}` has rows of `{source}` {when} that agree on its key: {one} and {other}"
+    return Diagnostic("FS704", message, span, "a refresh stops at such rows: correct one, or the key")
+
+
 def expected_twice(test: str, relation: str, row: Row, span: Span) -> Diagnostic:
     """Views are sets."""
     message = f"test `{test}` names {_row(row)} of `{relation}` twice"
