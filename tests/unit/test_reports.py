@@ -387,7 +387,7 @@ def every_page(nights: Nights) -> dict[str, str]:
     )
     nights.fail("n2", "verify", errors.VerificationFailed(EVIL, f"hint `{EVIL}`"))
     run = nights.open("n3", note=EVIL)
-    nights.capture(run, {**FEED, "degraded": True, "way": EVIL, "reason": f"`{EVIL}`"})
+    nights.capture(run, {**FEED, "degraded": True, "way": EVIL, "reason": f"`{EVIL}`", "key": ["part", EVIL]})
     nights.maintain(run, 1, "contains", 4, 0, strategy=EVIL)
     run = nights.fail("n4", EVIL, RuntimeError(EVIL), verify={**PASSED, "verdict": "failed", "mismatches": [EVIL]})
     files.write_text(f"{run.directory}/quality.json", json.dumps(quality("failed", expectation("critical"))))
@@ -418,6 +418,7 @@ def test_pages_are_whole_escaped_and_need_nothing_from_outside(nights: Nights, m
         assert pages.policy().replace("'", "&#39;") in page, name
     for name in ("n1", "n2", "n3", "n4", "none", "history", "groups", "message"):
         assert EVIL in "".join(Reader(found[name]).text), f"{name} shows the script as text"
+    assert f"Checked: one row for each part, {EVIL}." in "".join(Reader(found["n3"]).text)
 
 
 def test_every_cell_has_its_header_and_every_table_its_caption(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,6 +86,7 @@ def _source(name: str, pin: Facts, seen: Facts) -> SourceLine:
         rows=seen.get("rows"),
         degraded=bool(seen.get("degraded")),
         seconds=seen.get("seconds"),
+        key=tuple(seen.get("key", ())),
     )
 
 

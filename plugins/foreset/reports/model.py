@@ -42,6 +42,7 @@ class SourceLine:
     rows: int | None = None
     degraded: bool = False
     seconds: float | None = None
+    key: tuple[str, ...] = ()  # declared, and held to the rows
 
     @property
     def whole(self) -> bool:
