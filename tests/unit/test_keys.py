@@ -68,6 +68,19 @@ def test_what_a_view_holds_already_is_not_asked(shop: Callable[[int], Shop]) -> 
     assert not any("~members" in name for name in result.views["turnover"].rows_read)
 
 
+def test_counters_are_kept_where_their_strategy_is_declared(shop: Callable[[int], Shop]) -> None:
+    """`dredc` asks for more than what the change says, and `auto` may find its counters later."""
+    world = shop(4)
+    declared = "  shipped:\n"
+    world.declare(spec().replace(declared, f"{declared}    strategy: dredc\n"))
+    follows(world, 3)
+    assert set(world.warehouse().manifest("shop")[-1].get("state", {})) >= {"shipped"}
+    world.declare(spec())
+    world.night()
+    result = world.warehouse().refresh("shop", "incremental")
+    assert result.status == "unchanged" or contents(world.warehouse(), "shipped") == world.expected()["shipped"]
+
+
 def test_rows_of_one_key_stop_the_refresh(shop: Callable[[int], Shop]) -> None:
     world = shop(0)
     world.tables["client"] = {(1,): (1, "north"), (2,): (2, None)}

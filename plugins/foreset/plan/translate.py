@@ -107,3 +107,8 @@ def keeps_counters(stratum: Stratum) -> bool:
     if declared in COUNTED:
         return not (declared == "counting" and single_derivation(stratum))
     return declared in ("auto", "incremental", "strict") and not stratum.recursive and not single_derivation(stratum)
+
+
+def counts_itself(stratum: Stratum) -> bool:
+    """Whether counting needs no stored counters: the change of a row says what there was of it."""
+    return single_derivation(stratum) and not keeps_counters(stratum)

@@ -6,7 +6,7 @@ from foreset.errors import ForesetError
 from foreset.ir.strata import Stratum
 from foreset.plan.choose import Choice, Mode, Situation, Size, choose
 from foreset.plan.history import cost_of
-from foreset.plan.translate import single_derivation
+from foreset.plan.translate import counts_itself
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.context import Context
 from foreset.refresh.inputs import pin_of, view_facts
@@ -45,7 +45,7 @@ def situation_of(context: Context, stratum: Stratum) -> Situation:
         if not rebuild and name in context.run.sources and capture_one(context, name)["taken_whole"]:
             rebuild = f"source {name} had to be taken whole: {capture_one(context, name)['reason']}"
     state = context.previous.state if context.previous else {}
-    counted = single_derivation(stratum) or all(name in state for name in stratum.names)
+    counted = counts_itself(stratum) or all(name in state for name in stratum.names)
     return Situation(sizes, rebuild, counted, cost_of(stratum.names, context.history))
 
 

@@ -26,7 +26,7 @@ from foreset.ir.types import BIGINT
 from foreset.ir.versions import Version
 from foreset.plan.choose import Mode, free
 from foreset.plan.place import SPARK, Place, place
-from foreset.plan.translate import COUNTED, keeps_counters, single_derivation
+from foreset.plan.translate import COUNTED, counts_itself, keeps_counters
 from foreset.refresh.bound import bind_source
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.choosing import of_circles, situation_of
@@ -190,9 +190,9 @@ class _Run:
         return (Part(inputs.bind_folder(self.tables, path, _as_declared(columns))),)
 
     def _counters(self, view: str) -> CounterTables:
-        """The stored counters; where no row can have two derivations, none are needed."""
+        """The stored counters; where no row can have two derivations, none are stored and needed."""
         tables, names = self.tables, column_names(len(self.tables.schemas[view]))
-        if single_derivation(self.stratum):
+        if counts_itself(self.stratum):
             return CounterTables(tables, view, single=True)
         assert self.context.previous is not None
         pin = self.context.previous.state[view]

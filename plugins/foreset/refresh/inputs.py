@@ -12,7 +12,7 @@ from foreset.engine.frames import Frames, Piece, anti
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Stratum
 from foreset.ir.versions import Version
-from foreset.plan.translate import single_derivation
+from foreset.plan.translate import counts_itself
 from foreset.refresh.capturing import capture_one, differential
 from foreset.refresh.context import Context
 from foreset.refresh.staging import inside, staged_frame
@@ -97,9 +97,9 @@ def put_old(context: Context, frames: Frames, view: str) -> None:
 
 
 def counters_of(context: Context, frames: Frames, stratum: Stratum, view: str) -> CounterFrames:
-    """The stored counters; where no row can have two derivations, none are needed."""
+    """The stored counters; where no row can have two derivations, none are stored and needed."""
     width = len(frames.schemas[view])
-    if single_derivation(stratum):
+    if counts_itself(stratum):
         return CounterFrames(width, single=True)
     names = column_names(width)
     assert context.previous is not None
