@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from tests.roads import AFTER_THE_NIGHT, PAPER, REACH, World, closed, edges, words
+from tests.roads import AFTER_THE_NIGHT, GROUP, PAPER, REACH, TWO_STEPS, World, closed, edges, words
 
 import foreset
 from foreset.refresh import maintaining
@@ -56,6 +56,17 @@ def test_the_same_refresh_twice_is_one(world: World) -> None:
     assert wh.refresh("reach", refresh_id="night-1").seq == 1
     assert "xy" not in words(wh.read("reach.closure"))
     assert wh.refresh("reach", refresh_id="night-2").seq == 2
+
+
+def test_everything_goes(world: World) -> None:
+    """A table that is empty now was not empty before: with its last rows went pairs of them."""
+    world.spec(f"{GROUP}{TWO_STEPS}")
+    wh = world.open()
+    wh.refresh("reach")
+    write_deltalake(world.table, edges().slice(0, 0), mode="overwrite")
+    result = wh.refresh("reach", "incremental", verify="off")
+    assert result.views["two_steps"].strategy == "counting"
+    assert wh.read("reach.two_steps").num_rows == 0
 
 
 def test_a_changed_an_added_and_a_removed_view(world: World) -> None:

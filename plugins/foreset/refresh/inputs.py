@@ -71,7 +71,9 @@ def _put_source(context: Context, frames: Frames, name: str, *, new_only: bool, 
         old = gone.unionAll(inside(found.minus, source.columns))
     else:
         old = source_at(context, name, context.previous.sources[name].to_version, distinct=distinct)
-    frames.put(Ref(name, Version.OLD), Piece(old, facts["rows"]))
+    # At most: the log says how many there are now, and a table that has lost all its rows was not empty before.
+    before = None if facts["rows"] is None else facts["rows"] + found.counts.deleted
+    frames.put(Ref(name, Version.OLD), Piece(old, before))
     for version, frame, rows in (
         (Version.PLUS, found.plus, found.counts.inserted),
         (Version.MINUS, found.minus, found.counts.deleted),
