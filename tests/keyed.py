@@ -93,6 +93,8 @@ class Shop:
         rng = self.rng
         for name in TYPES:
             rows = self.tables[name]
+            if rng.random() < 0.08:
+                rows.clear()
             for _ in range(rng.choice((0, 1, 3, 6))):
                 key, row = self._any(name)
                 if key in rows and rng.random() < 0.5:
