@@ -8,10 +8,12 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pytest
 from deltalake import write_deltalake
 from tests.roads import FEED
 
 import foreset
+from foreset.errors import SourceError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -153,3 +155,15 @@ def follows(shop: Shop, nights: int) -> None:
                 told = (result.views[view].inserted, result.views[view].deleted)
                 assert told == (len(rows - old), len(old - rows)), f"night {night}, {view}"
         before = wanted
+
+
+def stops_at_two_clients_of_one_number(world: Shop) -> None:
+    """The first refresh names the key, and goes on when the other row is a copy."""
+    world.tables["client"] = {(1,): (1, "north"), (2,): (2, None)}
+    for name in world.tables:
+        world.write(name)
+    world.write("client", [(1, "south")])
+    with pytest.raises(SourceError, match=r"`client`: several rows have the key \(c = 1\)\n"):
+        world.warehouse().refresh("shop")
+    world.write("client", [(1, "north")])
+    assert world.warehouse().refresh("shop").status == "committed", "copies of one row are one row"

@@ -7,7 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.keyed import Shop, contents, follows
+from tests.keyed import Shop, contents, follows, stops_at_two_clients_of_one_number
 
 from foreset.errors import SourceError
 from foreset.refresh import keys
@@ -26,14 +26,7 @@ def test_rows_of_one_key_stop_the_refresh(tmp_path: Path, spark: SparkSession, m
     """As where delta-rs cannot read a table."""
     monkeypatch.setattr(keys, "in_process", keys.in_spark)
     world = Shop(tmp_path, Random(0), spark)
-    world.tables["client"] = {(1,): (1, "north"), (2,): (2, None)}
-    for name in world.tables:
-        world.write(name)
-    world.write("client", [(1, "south")])
-    with pytest.raises(SourceError, match=r"`client`: several rows have the key \(c = 1\)\n"):
-        world.warehouse().refresh("shop")
-    world.write("client", [(1, "north")])
-    assert world.warehouse().refresh("shop").status == "committed", "copies of one row are one row"
+    stops_at_two_clients_of_one_number(world)
     world.write("client", [(2, "south"), (None, "north"), (None, "south")])
     with pytest.raises(SourceError, match=r"\((c = NULL\); \(c = 2|c = 2\); \(c = NULL)\)"):
         world.warehouse().refresh("shop")

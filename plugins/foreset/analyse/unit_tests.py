@@ -11,7 +11,7 @@ from foreset.ir.program import Source, UnitTest
 from foreset.ir.terms import Row
 
 
-def check(test: UnitTest, sources: Iterable[Source] = ()) -> Iterator[Diagnostic]:
+def check(test: UnitTest, sources: Iterable[Source]) -> Iterator[Diagnostic]:
     """Deletions of rows that are not there, rows of one key, and expectations that cannot be met."""
     span = test.span or Span("", 1, 1)
     for source in sources:

@@ -1,4 +1,4 @@
-"""Sources as tables of DuckDB."""
+"""Sources, and columns of what was written, as DuckDB is given them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from foreset.inproc import delta as inputs
 from foreset.inproc.budget import OutOfBounds
 from foreset.inproc.delta import Stored
 from foreset.inproc.tables import Table, Tables
-from foreset.ir.program import Source
+from foreset.ir.program import Column, Source
 from foreset.ir.types import parse_type
 from foreset.store import arrow, manifest
 from foreset.store.capture.pins import RecordedPin
@@ -30,6 +30,11 @@ def bind_source(tables: Tables, root: str, source: Source, pin: RecordedPin, pla
     tables.budget.take(there.rows)
     names = [column.name for column in columns]
     return inputs.bind_arrow(tables, source.name, arrow.read(path, there.version, names), columns)
+
+
+def as_declared(columns: Sequence[Column]) -> tuple[Stored, ...]:
+    """Columns of what Foreset wrote: their files have the declared names and types."""
+    return inputs.stored([column.name for column in columns], [column.type for column in columns])
 
 
 def _columns(source: Source, pin: RecordedPin) -> tuple[Stored, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -41,7 +41,10 @@ def commit(context: Context) -> manifest.Committed | manifest.AlreadyCommitted:
     pool = ThreadPoolExecutor(WRITERS, thread_name_prefix="write")
     try:
         views = {view.name: pool.submit(_write_view, context, view) for view in context.program.views}
-        state = _write_states(context, pool)
+        state = {
+            name: pool.submit(_write_counters, context, name, *change)
+            for name, change in _changes_of_counters(context).items()
+        }
         row = _row(context, _ended(views), _ended(state), watch)
     finally:
         pool.shutdown(cancel_futures=True)  # after a fault no other write begins
@@ -107,19 +110,18 @@ def _load(context: Context, view: View, path: str, plus: Facts) -> Callable[[Txn
     return load
 
 
-def _write_states(context: Context, pool: Executor) -> dict[str, Future[StatePin]]:
-    """Write changed counters; those of a stratum that was maintained without them are no longer true."""
-    states: dict[str, Future[StatePin]] = {}
+def _changes_of_counters(context: Context) -> dict[str, tuple[StatePin | None, Facts]]:
+    """By view, the counters before and what changes; those of a stratum maintained without them are no longer true."""
+    found: dict[str, tuple[StatePin | None, Facts]] = {}
     for stratum in context.layering.strata:
         facts = context.mark(f"stratum-{stratum.number}") or {}
         for view in stratum.names:
             before = context.previous.state.get(view) if context.previous else None
             if view in facts["counted"]:
-                onto = None if facts["forgotten"] else before
-                states[view] = pool.submit(_write_counters, context, view, onto, facts["counters"][view])
+                found[view] = None if facts["forgotten"] else before, facts["counters"][view]
             elif facts["strategy"] == "skip" and before is not None:
-                states[view] = pool.submit(_write_counters, context, view, before, {"rows": 0})
-    return states
+                found[view] = before, {"rows": 0}
+    return found
 
 
 def _ended(writing: Mapping[str, Future[P]]) -> dict[str, P]:

@@ -27,7 +27,7 @@ from foreset.ir.versions import Version
 from foreset.plan.choose import Mode, free
 from foreset.plan.place import SPARK, Place, place
 from foreset.plan.translate import COUNTED, counts_itself, keeps_counters
-from foreset.refresh.bound import bind_source
+from foreset.refresh.bound import as_declared, bind_source
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.choosing import of_circles, situation_of
 from foreset.refresh.context import Context
@@ -177,7 +177,7 @@ class _Run:
         pin = pin_of(self.context, name)
         if pin is None or not pin.rows:
             return
-        path, columns = self.context.layout.resolve(pin.path), _as_declared(self.context.view(name).columns)
+        path, columns = self.context.layout.resolve(pin.path), as_declared(self.context.view(name).columns)
 
         def old() -> tuple[Part, ...]:
             return inputs.signed_parts(self.tables, name, path, pin.version, columns)
@@ -187,7 +187,7 @@ class _Run:
     def _staged(self, path: str | None, columns: tuple[Column, ...]) -> tuple[Part, ...]:
         if path is None:
             return ()
-        return (Part(inputs.bind_folder(self.tables, path, _as_declared(columns))),)
+        return (Part(inputs.bind_folder(self.tables, path, as_declared(columns))),)
 
     def _counters(self, view: str) -> CounterTables:
         """The stored counters; where no row can have two derivations, none are stored and needed."""
@@ -196,7 +196,7 @@ class _Run:
             return CounterTables(tables, view, single=True)
         assert self.context.previous is not None
         pin = self.context.previous.state[view]
-        declared = _as_declared(self.context.view(view).columns)
+        declared = as_declared(self.context.view(view).columns)
         columns = (
             *declared,
             Stored("_base", BIGINT, BIGINT, "base"),
@@ -228,7 +228,3 @@ class _Run:
             return {"path": None, "rows": 0}
         rows = self.tables.arrow(table)
         return stage_arrow(self.context, rows, columns, *where)
-
-
-def _as_declared(columns: tuple[Column, ...]) -> tuple[Stored, ...]:
-    return inputs.stored([column.name for column in columns], [column.type for column in columns])

@@ -19,7 +19,7 @@ from foreset.inproc.tables import Tables, session
 from foreset.ir.program import Source
 from foreset.ir.terms import Row
 from foreset.ir.text import print_value
-from foreset.refresh.bound import bind_source
+from foreset.refresh.bound import as_declared, bind_source
 from foreset.refresh.context import Context
 from foreset.store.canonical import same_row
 from foreset.store.capture.origins import open_origin
@@ -63,8 +63,7 @@ def in_process(context: Context, source: Source, came: str | None) -> list[Row]:
     pin, root = RecordedPin.from_manifest(context.run.sources[source.name]), context.layout.root
     with session(spill=context.path("spill") if is_local(root) else None) as connection:
         tables = Tables(connection, {source.name: tuple(kinds)})
-        names = [column.name for column in source.columns]
-        new = None if came is None else inputs.bind_folder(tables, came, inputs.stored(names, kinds))
+        new = None if came is None else inputs.bind_folder(tables, came, as_declared(source.columns))
         keys = bind_source(tables, root, source, pin, places)
         found = of_several(tables, keys, lambda: bind_source(tables, root, source, pin), key, new)
         return [] if found is None else tables.fetch(found, [kinds[place] for place in places])[:SHOWN]

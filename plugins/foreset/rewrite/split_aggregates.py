@@ -55,7 +55,7 @@ class Splitter:
 
     schemas: Schemas
     definitions: Mapping[str, Definition]
-    keys: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # places of columns that tell rows apart
+    keys: Mapping[str, tuple[int, ...]]  # places of columns that tell rows apart
     made: dict[str, View] = field(default_factory=dict)
 
     @property

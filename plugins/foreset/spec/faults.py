@@ -195,6 +195,23 @@ def own_view(text: str, span: Span) -> Diagnostic:
     return Diagnostic("FS023", f"`{shown(text)}` is a view of this group", span, hint)
 
 
+def key_of_nothing(column: str, span: Span, source: str, known: Sequence[str]) -> Diagnostic:
+    """A key is made of columns that are declared."""
+    hint = did_you_mean(column, known, f"it has {_list(known)}")
+    return Diagnostic("FS029", f"source `{source}` has no column `{shown(column)}` for its key", span, hint)
+
+
+def key_twice(column: str, span: Span) -> Diagnostic:
+    """A column is part of a key once."""
+    return Diagnostic("FS029", f"`{shown(column)}` stands in this key already", span, "remove it here")
+
+
+def key_inexact(column: str, span: Span, kind: str) -> Diagnostic:
+    """Rows are told apart by values that are equal or not."""
+    hint = "use columns of whole numbers, decimals, text, dates or times"
+    return Diagnostic("FS029", f"`{shown(column)}` cannot be part of a key: it is {kind}", span, hint)
+
+
 def folded_rules(span: Span) -> Diagnostic:
     """Folding joins lines, so a comment would swallow the rest."""
     return Diagnostic("FS024", "rules cannot stand in a folded `>` block", span, "use `|` instead of `>`")
@@ -278,23 +295,6 @@ def cell_misfit(text: str, span: Span, column: str, kind: str, hint: str) -> Dia
 
 
 # ---------------------------------------------------------------- domains
-def key_of_nothing(column: str, span: Span, source: str, known: Sequence[str]) -> Diagnostic:
-    """A key is made of columns that are declared."""
-    hint = did_you_mean(column, known, f"it has {_list(known)}")
-    return Diagnostic("FS029", f"source `{source}` has no column `{shown(column)}` for its key", span, hint)
-
-
-def key_twice(column: str, span: Span) -> Diagnostic:
-    """A column is part of a key once."""
-    return Diagnostic("FS029", f"`{shown(column)}` stands in this key already", span, "remove it here")
-
-
-def key_inexact(column: str, span: Span, kind: str) -> Diagnostic:
-    """Rows are told apart by values that are equal or not."""
-    hint = "use columns of whole numbers, decimals, text, dates or times"
-    return Diagnostic("FS029", f"`{shown(column)}` cannot be part of a key: it is {kind}", span, hint)
-
-
 def function_of_nothing(name: str, span: Span) -> Diagnostic:
     """There would be nothing to ask and nothing to say."""
     hint = "give it `args:`, `results:`, or both, as {name: type}"
