@@ -418,7 +418,7 @@ def test_pages_are_whole_escaped_and_need_nothing_from_outside(nights: Nights, m
         assert pages.policy().replace("'", "&#39;") in page, name
     for name in ("n1", "n2", "n3", "n4", "none", "history", "groups", "message"):
         assert EVIL in "".join(Reader(found[name]).text), f"{name} shows the script as text"
-    assert f"Checked: one row for each part, {EVIL}." in "".join(Reader(found["n3"]).text)
+    assert f". Checked: one row for each part, {EVIL}." in "".join(Reader(found["n3"]).text)
 
 
 def test_every_cell_has_its_header_and_every_table_its_caption(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
