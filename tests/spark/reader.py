@@ -17,6 +17,7 @@ from foreset.store import manifest
 
 GENERATION = "gen"
 GENERATIONS = 3  # that must have been seen, however slow the refreshes are
+TELL = 250  # readings between two lines of progress
 
 
 def main() -> int:
@@ -43,6 +44,8 @@ def main() -> int:
             mixed.append({"generations": found, "rows": sizes})
         seen |= every
         done += 1
+        if not done % TELL:
+            print(f"{done} readings of {len(seen)} generations, {len(mixed)} mixed", file=sys.stderr, flush=True)
     print(json.dumps({"reads": done, "mixed": mixed[:3], "wrong": len(mixed), "generations": len(seen)}))
     return 0
 

@@ -65,7 +65,9 @@ def readings(warehouse: str, folder: Path, spark: SparkSession | str, number: in
     wh = foreset.open(warehouse, str(folder), spark)
     wh.refresh("generations", verify="off")
     command = [sys.executable, "-m", "tests.spark.reader", warehouse, "generations", str(number)]
-    reader = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    progress = folder / "progress.txt"  # beside the spec: a long run can be watched
+    with progress.open("w") as lines:
+        reader = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=lines, text=True, cwd=ROOT)
     refreshes = 0
     try:
         while reader.poll() is None and refreshes < MOST_REFRESHES:
@@ -74,10 +76,10 @@ def readings(warehouse: str, folder: Path, spark: SparkSession | str, number: in
             mode = ("incremental", "recompute")[refreshes % 2]
             assert wh.refresh("generations", mode, verify="off").status == "committed"
         Path(warehouse, "stop").touch()
-        out, said = reader.communicate(timeout=120)
+        out = reader.communicate(timeout=120)[0]
     finally:
         reader.kill()
-    assert reader.returncode == 0, said
+    assert reader.returncode == 0, progress.read_text()
     return {**json.loads(out), "refreshes": refreshes}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,6 +17,7 @@ from tests.roads import FEED
 
 from foreset.ir.program import Column, Source
 from foreset.ir.types import parse_type
+from foreset.store.capture import here
 from foreset.store.capture.feed import SIGN
 from foreset.store.capture.here import difference_here, stage_here
 from foreset.store.capture.origins import TableOrigin, open_origin
@@ -50,8 +52,12 @@ def arrow(rows: Rows) -> pa.Table:
     )
 
 
+def source_of(names: Sequence[str], key: Sequence[str] = ()) -> Source:
+    return Source("t", columns_of(names), table="t", key=tuple(key))
+
+
 def origin_of(root: Path, names: Sequence[str], version: int) -> TableOrigin:
-    source = Source("t", columns_of(names), table="t")
+    source = source_of(names)
     found = open_origin(None, source, str(root), version)  # type: ignore[arg-type] # no Spark here
     assert isinstance(found, TableOrigin)
     return found
@@ -106,11 +112,35 @@ def test_any_history_is_netted_to_the_difference_of_its_ends(tmp_path: Path, see
     last = DeltaTable(path).version()
     for after in range(0, last, 3):
         names = rng.sample(list(KINDS), rng.randrange(len(KINDS)) + 1)
-        found = difference_here(origin_of(tmp_path, names, last), Feed(after, last), columns_of(names))
-        assert found is not None
-        before, now = at(path, after, names), at(path, last, names)
-        assert (plain(found[0]), plain(found[1])) == (now - before, before - now)
-        assert len(plain(found[0])) == found[0].num_rows
+        # A key saves reading the other columns, and changes no result even where it does not hold.
+        for key in ((), rng.sample(names, rng.randrange(len(names)) + 1)):
+            found = difference_here(origin_of(tmp_path, names, last), Feed(after, last), source_of(names, key))
+            assert found is not None
+            before, now = at(path, after, names), at(path, last, names)
+            assert (plain(found[0]), plain(found[1])) == (now - before, before - now)
+            assert len(plain(found[0])) == found[0].num_rows
+
+
+def test_with_a_key_whole_rows_are_read_only_where_the_key_leaves_it_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, date = str(tmp_path / "t"), dt.date(2026, 1, 1)
+    write_deltalake(path, arrow([(i, "x", 1.0, None, None, date, None, 1, None) for i in range(9)]), configuration=FEED)
+    write_deltalake(path, arrow([(9, "x", 1.0, None, None, date, None, 1, None)]), mode="append")
+    DeltaTable(path).update(updates={"b": "'y'"}, predicate="a = 3")
+    DeltaTable(path).delete("a = 5")
+    scanned: list[list[str]] = []
+    whole = here._standing
+
+    def standing(table: DeltaTable, names: Sequence[str], keys: pa.Table, columns: tuple[Column, ...]) -> np.ndarray:
+        scanned.append([*names, str(keys.num_rows)])
+        return whole(table, names, keys, columns)
+
+    monkeypatch.setattr(here, "_standing", standing)
+    found = difference_here(origin_of(tmp_path, ["a", "b"], 3), Feed(0, 3), source_of(["a", "b"], ["a"]))
+    assert found is not None
+    assert [plain(rows) for rows in found] == [{(9, "x"), (3, "y")}, {(3, "x"), (5, "x")}]
+    assert scanned == [["a", "4"], ["a", "b", "0"]]
 
 
 def test_a_differential_lies_where_spark_looks_for_it_and_a_second_try_replaces_the_first(tmp_path: Path) -> None:
@@ -119,9 +149,9 @@ def test_a_differential_lies_where_spark_looks_for_it_and_a_second_try_replaces_
     write_deltalake(path, arrow(rows[:2]), configuration=FEED)
     write_deltalake(path, arrow(rows[2:]), mode="append")
     DeltaTable(path).delete("a = 0")
-    columns, staged = columns_of(["a", "b"]), tmp_path / "staged"
+    source, staged = source_of(["a", "b"]), tmp_path / "staged"
     for _ in range(2):
-        assert stage_here(origin_of(tmp_path, ["a", "b"], 2), Feed(0, 2), columns, str(staged)) == Counts(1, 1)
+        assert stage_here(origin_of(tmp_path, ["a", "b"], 2), Feed(0, 2), source, str(staged)) == Counts(1, 1)
     for sign, value in ((1, 2), (-1, 0)):
         folder = staged / "differential" / f"{SIGN}={sign}"
         (file,) = folder.glob("*.parquet")
@@ -135,15 +165,14 @@ def test_what_delta_rs_does_not_read_is_left_to_spark(tmp_path: Path) -> None:
     origin = origin_of(tmp_path, ["a"], 1)
     for file in (tmp_path / "t").glob("*.parquet"):
         file.unlink()
-    assert stage_here(origin, Feed(0, 1), columns_of(["a"]), str(tmp_path / "staged")) is None
-    assert stage_here(origin, Feed(0, 1), columns_of(["a"]), "s3://bucket/staged") is None
+    assert stage_here(origin, Feed(0, 1), source_of(["a"]), str(tmp_path / "staged")) is None
+    assert stage_here(origin, Feed(0, 1), source_of(["a"]), "s3://bucket/staged") is None
 
 
 def test_a_feed_that_contradicts_the_table_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = str(tmp_path / "t")
     write_deltalake(path, arrow([]), configuration=FEED)
     write_deltalake(path, some(random.Random(1), 3), mode="append")
-    none = pa.array([0] * DeltaTable(path).to_pyarrow_table().num_rows)
-    monkeypatch.setattr("foreset.store.capture.here._copies", lambda _t, _n, keys, _c: none.slice(0, keys.num_rows))
+    monkeypatch.setattr(here, "_copies", lambda _table, _names, touched, _source: np.zeros(touched.num_rows, np.int64))
     with pytest.raises(Inconsistent):
-        difference_here(origin_of(tmp_path, ["a"], 1), Feed(0, 1), columns_of(["a"]))
+        difference_here(origin_of(tmp_path, ["a"], 1), Feed(0, 1), source_of(["a"]))

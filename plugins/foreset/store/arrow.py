@@ -106,9 +106,10 @@ def _has_floats(kind: pa.DataType) -> bool:
 
 def _still_there(rows: pa.Table, gone: pa.Table, columns: Sequence[str]) -> pa.Array:
     """A mask: true for the rows without a later entry in `gone`."""
-    import duckdb
     import numpy as np
     import pyarrow as pa
+
+    from foreset.store import scratch
 
     # Positions as names: whatever the columns are called, nothing of theirs gets into the text.
     names = [f"c{i}" for i in range(len(columns))]
@@ -116,7 +117,7 @@ def _still_there(rows: pa.Table, gone: pa.Table, columns: Sequence[str]) -> pa.A
     left = left.append_column("row", pa.array(np.arange(rows.num_rows)))
     right = gone.select([*columns, SEQ]).rename_columns([*names, "at"])
     same = " and ".join(f"l.{name} is not distinct from r.{name}" for name in names)
-    with duckdb.connect() as connection:
+    with scratch.cursor() as connection:
         connection.register("l", left)
         connection.register("r", right)
         query = f"select l.row from l semi join r on {same} and r.at > l.at"  # noqa: S608 - our own names only

@@ -33,6 +33,7 @@ KEEP_ALL = {
     "delta.enableExpiredLogCleanup": "false",
     "delta.enableChangeDataFeed": "false",
     "delta.enableDeletionVectors": "false",
+    "delta.checkpointInterval": "10",  # as Spark has it; delta-rs has 100, and readers replay what came since
 }
 SINCE_CHECKPOINT = 20  # entries that a reader of a manifest may need: those before are in a checkpoint
 MANY_FILES = 500  # of a table; DuckDB opens each to see its columns

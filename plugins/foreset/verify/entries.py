@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from pyarrow.dataset import Dataset
 
 from foreset.ir.program import Column
 from foreset.ir.terms import Row
+from foreset.store import scratch
 from foreset.store.delta import SEQ
 from foreset.store.quoting import quoted
 from foreset.verify.facts import cast, key_table, to_rows
@@ -37,7 +37,7 @@ Rows: TypeAlias = Plain | SignedFiles | None
 
 def holds(files: Sequence[str], names: Sequence[str]) -> bool:
     """Whether the files have all these columns between them; a table may have one that no file has yet."""
-    with _database().cursor() as connection:
+    with scratch.cursor() as connection:
         return set(names) <= set(connection.read_parquet(list(files), union_by_name=True).columns)
 
 
@@ -88,19 +88,13 @@ def _narrowed(columns: Sequence[Column], wanted: Sequence[Row]) -> str:
     return ""
 
 
-@functools.cache
-def _database() -> duckdb.DuckDBPyConnection:
-    """One database in memory for all looks, each by a cursor of its own: opening one takes as long as ten looks."""
-    return duckdb.connect()
-
-
 @contextmanager
 def _bound(rows: Plain, columns: Sequence[Column], hidden: Sequence[str] = ()) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection with a view `t` of the rows, in the types of the columns; `hidden` ones are those of a signed
     table's folders.
     """
     entries = f"entries{next(_LOOKS)}"  # a view of files is seen by all connections, and looks go side by side
-    with _database().cursor() as connection:
+    with scratch.cursor() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         if isinstance(rows, tuple):
             scan = connection.read_parquet(list(rows), hive_partitioning=bool(hidden), union_by_name=True)

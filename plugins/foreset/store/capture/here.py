@@ -1,7 +1,8 @@
 """Netting a small change feed in this process: delta-rs reads the files, DuckDB sums, and no Spark job runs.
 
 The meaning is that of `feed.py`: sum signs per row, then count the copies of what is left in the
-new version. Spark pays seconds for what are milliseconds here, and most nights change little.
+new version. Where the source has a key, mostly its columns alone are read for that.
+Spark pays seconds for what are milliseconds here, and most nights change little.
 Whatever is not plainly for here (a big feed or table, files that delta-rs does not read) is left to Spark:
 `difference_here` then says None.
 """
@@ -14,7 +15,8 @@ from operator import and_
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from foreset.ir.program import Column
+from foreset.ir.program import Column, Source
+from foreset.store import scratch
 from foreset.store.arrow import canonical_table, schema_of
 from foreset.store.capture.feed import SIGN
 from foreset.store.capture.origins import Origin, TableOrigin
@@ -24,6 +26,7 @@ from foreset.store.capture.tables import ArrowLog
 from foreset.store.layout import is_local, join
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
     import pyarrow.dataset
     from deltalake import DeltaTable
@@ -34,11 +37,11 @@ ARRIVES = ("insert", "update_postimage")
 NET, ROW = "net", "row"
 
 
-def stage_here(origin: Origin, way: Feed, columns: tuple[Column, ...], directory: str) -> Counts | None:
+def stage_here(origin: Origin, way: Feed, source: Source, directory: str) -> Counts | None:
     """Stage the differential where `stage.staged` looks for it; None when Spark should do it."""
     if not isinstance(origin, TableOrigin) or not _small(origin, way) or not is_local(directory):
         return None
-    found = difference_here(origin, way, columns)
+    found = difference_here(origin, way, source)
     if found is None:
         return None
     for sign, rows in zip((1, -1), found, strict=True):
@@ -55,7 +58,7 @@ def _small(origin: TableOrigin, way: Feed) -> bool:
     return sum(commit.feed_bytes for commit in table.commits(way.after)) <= SMALL
 
 
-def difference_here(origin: TableOrigin, way: Feed, columns: tuple[Column, ...]) -> tuple[pa.Table, pa.Table] | None:
+def difference_here(origin: TableOrigin, way: Feed, source: Source) -> tuple[pa.Table, pa.Table] | None:
     """The rows that came and went, or None for what delta-rs does not read."""
     import duckdb
     import pyarrow as pa
@@ -63,6 +66,7 @@ def difference_here(origin: TableOrigin, way: Feed, columns: tuple[Column, ...])
     from deltalake.exceptions import DeltaError
 
     names = [column.name for column in origin.pin().columns]  # as the table writes them
+    columns = source.columns
     try:
         table = DeltaTable(origin.table.path, version=way.upto)
         if table.protocol().min_reader_version > 1:  # deletion vectors, column mapping and the like
@@ -71,7 +75,7 @@ def difference_here(origin: TableOrigin, way: Feed, columns: tuple[Column, ...])
         if changes is None:
             return None
         touched = _netted(changes)
-        copies = _copies(table, names, touched.drop_columns([NET]), columns)
+        copies = _copies(table, names, touched, source)
     except (DeltaError, pa.ArrowException, duckdb.Error, OSError, ValueError, NotImplementedError):
         return None  # Spark reads it, or says why not
     return _crossings(touched, copies)
@@ -99,22 +103,54 @@ def _declared(rows: pa.Table, columns: tuple[Column, ...]) -> pa.Table:
 
 def _netted(changes: pa.Table) -> pa.Table:
     """One row for each row whose number of copies has changed, with the difference."""
-    import duckdb
-    import numpy as np
-    import pyarrow as pa
-
     width = changes.num_columns - 1
     keys = [f"c{i}" for i in range(width)]  # positions as names: nothing of the columns gets into the text
-    numbered = changes.rename_columns([*keys, NET]).append_column(ROW, pa.array(np.arange(changes.num_rows)))
-    with duckdb.connect() as connection:
+    numbered = changes.rename_columns([*keys, NET]).append_column(ROW, _numbers(changes))
+    with scratch.cursor() as connection:
         connection.register("t", numbered)
         query = f"select min({ROW}) r, sum({NET})::bigint n from t group by {', '.join(keys)} having sum({NET}) <> 0"  # noqa: S608 - our own names only
         found = connection.sql(f"select * from ({query}) order by r").to_arrow_table()  # noqa: S608
     return changes.take(found["r"]).drop_columns([NET]).append_column(NET, found["n"])
 
 
-def _copies(table: DeltaTable, names: Sequence[str], keys: pa.Table, columns: tuple[Column, ...]) -> pa.Array:
-    """How often each of `keys` stands in the table, which is read only between their least and greatest values."""
+def _copies(table: DeltaTable, names: Sequence[str], touched: pa.Table, source: Source) -> np.ndarray:
+    """How often each touched row stands in the table.
+
+    With a key, its columns tell most of it without the others: where no row has the key of a touched one, that one
+    is gone, and where one has, it is the one that came. The key itself is not trusted here: what it leaves open
+    is looked for as whole rows.
+    """
+    import numpy as np
+
+    rows = touched.drop_columns([NET])
+    if len(source.key_places) == len(source.columns):
+        return _standing(table, names, rows, source.columns)
+    places = source.key_places
+    keys, columns = rows.select(places), tuple(source.columns[place] for place in places)
+    alike = _standing(table, [names[place] for place in places], keys, columns)
+    net = touched[NET].to_numpy()
+    replaced = _greatest(keys, net) > 0
+    open_ = (alike > 1) | ((alike == 1) & ~replaced)
+    copies = np.where(net > 0, alike, 0)
+    copies[open_] = _standing(table, names, rows.filter(open_), source.columns)
+    return copies
+
+
+def _greatest(keys: pa.Table, net: np.ndarray) -> np.ndarray:
+    """For each row, the greatest change of copies among rows with the same key."""
+    import pyarrow as pa
+
+    labels = [f"c{i}" for i in range(keys.num_columns)]
+    numbered = keys.rename_columns(labels).append_column(NET, pa.array(net)).append_column(ROW, _numbers(keys))
+    with scratch.cursor() as connection:
+        connection.register("t", numbered)
+        query = f"select max({NET}) over (partition by {', '.join(labels)}) n from t order by {ROW}"  # noqa: S608 - our own names only
+        found: np.ndarray = connection.sql(query).to_arrow_table()["n"].to_numpy()
+    return found
+
+
+def _standing(table: DeltaTable, names: Sequence[str], keys: pa.Table, columns: tuple[Column, ...]) -> np.ndarray:
+    """How often each of `keys` stands in these columns, which are read only between their least and greatest values."""
     import pyarrow as pa
 
     dataset = table.to_pyarrow_dataset()
@@ -128,18 +164,17 @@ def _copies(table: DeltaTable, names: Sequence[str], keys: pa.Table, columns: tu
         return _counted(dataset.scanner(list(names)), keys, columns)
 
 
-def _counted(scanner: pyarrow.dataset.Scanner, keys: pa.Table, columns: tuple[Column, ...]) -> pa.Array:
-    import duckdb
+def _counted(scanner: pyarrow.dataset.Scanner, keys: pa.Table, columns: tuple[Column, ...]) -> np.ndarray:
     import numpy as np
     import pyarrow as pa
 
     counts = np.zeros(keys.num_rows, dtype=np.int64)
     if not keys.num_rows:
-        return pa.array(counts)
+        return counts
     labels = [f"c{i}" for i in range(len(columns))]
     on = " and ".join(f"t.{label} is not distinct from k.{label}" for label in labels)
-    with duckdb.connect() as connection:
-        numbered = keys.rename_columns(labels).append_column(ROW, pa.array(np.arange(keys.num_rows)))
+    with scratch.cursor() as connection:
+        numbered = keys.rename_columns(labels).append_column(ROW, _numbers(keys))
         connection.register("k", numbered)
         for batch in scanner.to_batches():
             if batch.num_rows:
@@ -148,7 +183,7 @@ def _counted(scanner: pyarrow.dataset.Scanner, keys: pa.Table, columns: tuple[Co
                 query = f"select k.{ROW} r, count(*) n from t join k on {on} group by k.{ROW}"  # noqa: S608
                 found = connection.sql(query).to_arrow_table()
                 counts[found["r"].to_numpy()] += found["n"].to_numpy()
-    return pa.array(counts)
+    return counts
 
 
 def _between(name: str, values: pa.ChunkedArray) -> pyarrow.dataset.Expression | None:
@@ -167,17 +202,23 @@ def _between(name: str, values: pa.ChunkedArray) -> pyarrow.dataset.Expression |
     return between | field.is_null() if values.null_count else between
 
 
-def _crossings(touched: pa.Table, copies: pa.Array) -> tuple[pa.Table, pa.Table]:
+def _crossings(touched: pa.Table, copies: np.ndarray) -> tuple[pa.Table, pa.Table]:
     """The rows that entered the set, and those that left it."""
-    import pyarrow.compute as pc
+    import pyarrow as pa
 
-    before = pc.subtract(copies, touched[NET])
-    if wrong := pc.sum(pc.less(before, 0)).as_py():
+    before = copies - touched[NET].to_numpy()
+    if wrong := int((before < 0).sum()):
         raise Inconsistent(wrong)
-    came = pc.and_(pc.equal(before, 0), pc.greater(copies, 0))
-    went = pc.and_(pc.greater(before, 0), pc.equal(copies, 0))
     rows = touched.drop_columns([NET])
-    return rows.filter(came), rows.filter(went)
+    came, went = (before == 0) & (copies > 0), (before > 0) & (copies == 0)
+    return rows.filter(pa.array(came)), rows.filter(pa.array(went))
+
+
+def _numbers(rows: pa.Table) -> pa.Array:
+    import numpy as np
+    import pyarrow as pa
+
+    return pa.array(np.arange(rows.num_rows))
 
 
 def _write(rows: pa.Table, folder: str) -> None:

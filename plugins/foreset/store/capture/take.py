@@ -116,7 +116,7 @@ def _go(spark: SparkSession, source: Source, origin: Origin, way: Way, directory
         case Unchanged():
             return nothing(spark, source.columns)
         case Feed(after, upto):
-            if (counts := stage_here(origin, way, source.columns, directory)) is not None:
+            if (counts := stage_here(origin, way, source, directory)) is not None:
                 return staged(spark, source.columns, directory, counts)
             return stage_net(spark, origin.feed(after, upto), origin.at(upto), source.columns, directory)
         case SnapshotDiff(after, upto):
