@@ -13,11 +13,11 @@ from deltalake import DeltaTable
 SPEC = """\
 group: {group}
 sources:
-  line: {{table: raw/line, columns: {{id: bigint, customer: int, product: int, store: int, quantity: int}}}}
-  customer: {{table: raw/customer, columns: {{id: int, segment: string}}}}
-  product: {{table: raw/product, columns: {{id: int, maker: int, price: int}}}}
-  store: {{table: raw/store, columns: {{id: int, region: string}}}}
-  maker: {{table: raw/maker, columns: {{id: int, country: string}}}}
+  line: {{table: raw/line, key: [id], columns: {{id: bigint, customer: int, product: int, store: int, quantity: int}}}}
+  customer: {{table: raw/customer, key: [id], columns: {{id: int, segment: string}}}}
+  product: {{table: raw/product, key: [id], columns: {{id: int, maker: int, price: int}}}}
+  store: {{table: raw/store, key: [id], columns: {{id: int, region: string}}}}
+  maker: {{table: raw/maker, key: [id], columns: {{id: int, country: string}}}}
 views:
   sale:
     columns: {{line: bigint, segment: string, region: string, country: string, value: bigint}}
