@@ -42,6 +42,19 @@ views:
     rules:
       - found(O, S) :- order(O, N), supplier(S, N), line(O, S)
 """
+NARROWING = """\
+group: g
+sources:
+  changed: {table: raw/changed, columns: {o: int}}
+  line: {table: raw/line, columns: {o: int, supplier: int}}
+  supplier: {table: raw/supplier, columns: {supplier: int, land: int}}
+  land: {table: raw/land, columns: {land: int, region: int}}
+views:
+  found:
+    columns: {o: int, s: int}
+    rules:
+      - found(O, S) :- changed(O), line(O, S), supplier(S, L), land(L, 1)
+"""
 ROWS = {
     "part": [(k,) for k in range(3)],
     "line": [(k % 50, k) for k in range(2000)],
@@ -75,6 +88,26 @@ def test_a_key_comes_before_a_column_of_few_values(monkeypatch: pytest.MonkeyPat
     order, found = joined(monkeypatch, rule, tables)
     assert order == ["order", "line", "supplier"]
     assert found == {(o, o) for o in range(3)}
+
+
+def test_the_smallest_atom_is_a_poor_start_where_it_leads_to_many_rows(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One land has ten suppliers, and each of them a hundred lines; the twenty changed orders have a line each."""
+    rule, tables, refs = prepared(NARROWING)
+    rows = {
+        "changed": {"o": range(20)},
+        "line": {"o": range(10_000), "supplier": [o % 100 for o in range(10_000)]},
+        "supplier": {"supplier": range(100), "land": [s % 10 for s in range(100)]},
+        "land": {"land": range(10), "region": [n % 5 for n in range(10)]},
+    }
+    for name, values in rows.items():
+        path, columns = str(tmp_path / name), stored(list(values), tables.schemas[name])
+        write_deltalake(path, pa.table({column: pa.array(those, pa.int32()) for column, those in values.items()}))
+        tables.put(refs[name], Part(bind_table(tables, name, path, 0, columns)))
+    order, found = joined(monkeypatch, rule, tables)
+    assert order == ["changed", "line", "supplier", "land"]
+    assert found == {(o, o) for o in range(20) if o % 10 in (1, 6)}
 
 
 def prepared(text: str) -> tuple[Rule, Tables, dict[str, Ref]]:

@@ -1,15 +1,17 @@
 """One rule as a query for the rows that it derives, one for each way in which its body holds.
 
-The same order as in `engine/compile.py`: the smallest atom first, which is the change, then along
-shared variables; each join is finished before the next one, so sizes are known, not guessed.
+Nearly the order of `engine/compile.py`, which begins with the smallest atom, that is with the change: here with
+the one that leads to the fewest rows; then along shared variables. Each join is finished before the next one, so
+sizes are known, not guessed.
 What does not join, conditions and computed values, is in `settling.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import partial
 
 from foreset.inproc.plans import Plan, constant, source
 from foreset.inproc.settling import filter_early, settle
@@ -19,7 +21,7 @@ from foreset.ir.rules import Atom, Literal, Rule, literal_variables
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Value, Var
 from foreset.ir.types import Type, widen
-from foreset.plan.joining import cost
+from foreset.plan.joining import cost, start
 from foreset.store.types import column_names
 
 
@@ -39,7 +41,7 @@ def derive(rule: Rule, tables: Tables, within: Table | None = None) -> Sql | Non
         _start_from(plan, within)
     waiting: list[Literal] = [literal for literal in rule.body if not isinstance(literal, Atom)]
     while atoms:
-        atom = min(atoms, key=lambda a: _cost(plan, a))
+        atom = start(atoms, partial(_fanout, tables)) if plan.current is None else min(atoms, key=partial(_cost, plan))
         atoms.remove(atom)
         _join(plan, atom, _needed(rule, [*atoms, *waiting]))
         waiting = filter_early(plan, waiting)
@@ -81,9 +83,14 @@ def _start_from(plan: Plan, within: Table) -> None:
 
 
 def _cost(plan: Plan, atom: Atom) -> float:
-    ref, met = Ref(atom.relation, atom.version), plan.bound.keys() | plan.wanted.keys()
-    first = plan.current is None
-    return cost(atom, plan.tables.count(ref), met, first=first, values=None if first else plan.tables.values(ref))
+    return _fanout(plan.tables, atom, plan.bound.keys() | plan.wanted.keys())
+
+
+def _fanout(tables: Tables, atom: Atom, met: Container[str] | None) -> float:
+    ref = Ref(atom.relation, atom.version)
+    if met is None:
+        return cost(atom, tables.count(ref), (), first=True)
+    return cost(atom, tables.count(ref), met, first=False, values=tables.values(ref))
 
 
 @dataclass(slots=True)

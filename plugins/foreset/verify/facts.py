@@ -25,13 +25,15 @@ from foreset.reference.widen import widened
 from foreset.store.quoting import quoted
 from foreset.store.types import arrow_type, duck_type
 from foreset.verify.codes import NULL, Codes, Numbers, stacked
+from foreset.verify.distinct import all_differ
 from foreset.verify.passing import Asked
 from foreset.verify.queries import KEYS, groups_query
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
-KEEP_AFTER = 4  # looks at one source, after which its columns are kept in memory (DuckDB spills)
+KEEP_AFTER = 4  # looks at one source, after which its columns are kept in memory (DuckDB spills) ...
+ROWS_A_LOOK = 250_000  # ... and one more for so many rows: to keep them takes as long as many a look at few columns
 WHOLE_VALUES = 4_000_000  # up to so many, a source that is asked often is taken as it is
 KEY_COLUMNS = 3  # so many columns at most are tried as a key
 NEARLY_ONE = 1.1  # rows by distinct keys, as estimated
@@ -48,6 +50,7 @@ class SourceFacts:
     _connection: duckdb.DuckDBPyConnection = field(default_factory=duckdb.connect)
     _opened: dict[str, Any] = field(default_factory=dict)
     _looks: dict[str, int] = field(default_factory=dict)
+    _kept: set[str] = field(default_factory=set)
     _known: dict[tuple[str, Asked], dict[Row, list[Row]]] = field(default_factory=dict)
     _keys: dict[str, Asked | None] = field(default_factory=dict)
     _fanouts: dict[tuple[str, Asked], float] = field(default_factory=dict)
@@ -116,8 +119,13 @@ class SourceFacts:
     def _tell_apart(self, relation: str, count: int) -> bool:
         if self.fanout(relation, tuple(range(count))) > NEARLY_ONE:
             return False
-        names = ", ".join(quoted(column.name) for column in self.columns[relation][:count])
-        query = f"SELECT 1 FROM {quoted('s_' + relation)} GROUP BY {names} HAVING count(*) > 1 LIMIT 1"  # noqa: S608 - quoted
+        columns, rows = self.columns[relation][:count], quoted("s_" + relation)
+        names = ", ".join(quoted(column.name) for column in columns)
+        if all(column.type.is_integral for column in columns):
+            found = self._connection.sql(f"SELECT {names} FROM {rows}").to_arrow_table()  # noqa: S608 - quoted
+            if (differ := all_differ(found.columns)) is not None:
+                return differ
+        query = f"SELECT 1 FROM {rows} GROUP BY {names} HAVING count(*) > 1 LIMIT 1"  # noqa: S608 - quoted
         return not self._connection.sql(query).fetchall()
 
     def _fetch(self, relation: str, known: Asked, keys: Sequence[Row]) -> dict[Row, list[Row]]:
@@ -147,10 +155,15 @@ class SourceFacts:
                 self._connection.register(f"a_{relation}", rows)
             casts = ", ".join(cast(column) for column in self.columns[relation])
             self._connection.execute(f"CREATE TEMP VIEW {view} AS SELECT {casts} FROM {quoted('a_' + relation)}")  # noqa: S608
-        elif looks == KEEP_AFTER:
+        elif looks >= KEEP_AFTER and relation not in self._kept and looks >= self._keep_after(relation):
+            self._kept.add(relation)
             kept = quoted("k_" + relation)
             self._connection.execute(f"CREATE TEMP TABLE {kept} AS SELECT * FROM {view}")  # noqa: S608
             self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT * FROM {kept}")  # noqa: S608
+
+    def _keep_after(self, relation: str) -> float:
+        ((rows,),) = self._connection.sql(f"SELECT count(*) FROM {quoted('s_' + relation)}").fetchall()  # noqa: S608 - quoted
+        return KEEP_AFTER + int(rows) / ROWS_A_LOOK
 
 
 def key_table(keys: Sequence[Row], kinds: Sequence[Type]) -> pa.Table:

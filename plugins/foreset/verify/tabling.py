@@ -353,11 +353,12 @@ def derivable(rows: Mapping[str, set[Row]], layering: Layering, facts: Facts, sc
         for row in wanted:
             asked = _given(row)
             goals[view, asked].add(tuple(row[position] for position in asked))
-    found = solver.which(rows, {goal: keys for goal, keys in goals.items() if goal[0] not in groups})
+    gathered: dict[str, set[Row]] = defaultdict(set)  # first: what reads a view of few groups finds most of them known
     for (view, asked), keys in goals.items():
         if view in groups:
-            found[view] |= {row for group in solver.facts.rows(view, asked, keys).values() for row in group}
-    return {view: wanted & found[view] for view, wanted in rows.items()}
+            gathered[view] |= {row for group in solver.facts.rows(view, asked, keys).values() for row in group}
+    found = solver.which(rows, {goal: keys for goal, keys in goals.items() if goal[0] not in groups})
+    return {view: wanted & (gathered[view] if view in groups else found[view]) for view, wanted in rows.items()}
 
 
 def _given(row: Row) -> Asked:
