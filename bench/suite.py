@@ -1,6 +1,7 @@
 """`make bench`: every benchmark with its peers in one run on one machine, and one report.
 
-    python -m bench.suite [--only B1,B6] [--scale small|medium|full] [--no-peers] [--factor 0.1] [--limit SECONDS]
+    python -m bench.suite [--only B1,B6] [--scale small|medium|full] [--peers spark,nemo | --no-peers]
+        [--factor 0.1] [--limit SECONDS]
 
 The report goes to bench/results/bench-DATE.md, with its numbers in .json and its charts in .svg files beside it. It is
 written after each world, so that a run that is cut leaves behind what it has.
@@ -12,6 +13,7 @@ import argparse
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from bench import instances, machine, report, summary
@@ -70,7 +72,7 @@ class Suite:
                 yield line
             if self.given.peers:
                 with tempfile.TemporaryDirectory(prefix="foreset-bench-") as folder:
-                    away.run_all(world, root, lines, Path(folder), self.given.limit)
+                    away.run_all(world, root, lines, Path(folder), self.given.limit, self.given.peers)
                 print(*map(summary.told_peers, lines), sep="\n", flush=True)
 
     def _instances(self) -> None:
@@ -94,21 +96,24 @@ class Suite:
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """What the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", type=_names, default=BENCHMARKS, help=f"some of {','.join(BENCHMARKS)}")
+    told = f"some of {','.join(BENCHMARKS)}"
+    parser.add_argument("--only", type=partial(_names, known=BENCHMARKS), default=BENCHMARKS, help=told)
     parser.add_argument("--scale", choices=SCALES, default="full")
     parser.add_argument("--factor", type=float, help="the scale factor of TPC-H, if not that of the scale")
     parser.add_argument("--engine", choices=("auto", "spark", "inproc"), default="auto", help="what runs the steps")
     parser.add_argument("--limit", type=float, default=1200.0, help="seconds that a peer may take for one world")
-    parser.add_argument("--no-peers", dest="peers", action="store_false", help="no peers but DuckDB")
+    told = f"beside DuckDB, some of {','.join(away.KEYS)}"
+    parser.add_argument("--peers", type=partial(_names, known=away.KEYS), default=away.KEYS, help=told)
+    parser.add_argument("--no-peers", dest="peers", action="store_const", const=(), help="no peers but DuckDB")
     parser.add_argument("--spark", default="embedded", help="as FORESET_SPARK")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the report")
     return parser.parse_args(arguments)
 
 
-def _names(text: str) -> Sequence[str]:
+def _names(text: str, known: Sequence[str]) -> Sequence[str]:
     names = text.split(",")
-    if unknown := set(names) - set(BENCHMARKS):
-        message = f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}"
+    if unknown := set(names) - set(known):
+        message = f"no {', '.join(sorted(unknown))}; there are {', '.join(known)}"
         raise argparse.ArgumentTypeError(message)
     return names
 

@@ -66,6 +66,7 @@ PEERS = (
     Away("pathway", "Pathway", (install.PYTHON, SCRIPTS / "run_pathway.py"), lambda _world, _program, said: said),
     Away("pg_ivm", "pg_ivm", ("node", SCRIPTS / "run_pglite.mjs"), _queries),
 )
+KEYS = tuple(peer.key for peer in PEERS)
 
 
 @dataclass(slots=True)
@@ -112,16 +113,18 @@ def _end(process: subprocess.Popen[str]) -> None:
     process.wait()
 
 
-def run_all(world: World, root: str, lines: Sequence[Line], folder: Path, limit: float) -> None:
-    """Give each peer the states that the lines saw, and add what it took to them."""
+def run_all(
+    world: World, root: str, lines: Sequence[Line], folder: Path, limit: float, keys: Sequence[str] = KEYS
+) -> None:
+    """Give each of these peers the states that the lines saw, and add what it took to them."""
     lines = [line for line in lines if line.change != IDLE]
     program = datalog.program(world.spec("peers"))
     exported = False
-    for peer in PEERS:
+    for peer in (peer for peer in PEERS if peer.key in keys):
         if (reason := refused(world, peer.key)) is not None:
             lines[0].peers[peer.name] = PeerRun(None, reason)
             continue
-        if not exported:
+        if not exported and peer.command is not SPARK:  # which reads the Delta tables
             export(program, root, lines, folder / "data")
             exported = True
         try:
