@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from foreset.plan.choose import Size
 
 IN_PROCESS, SPARK = "in process", "spark"
-FEW_CHANGES = 200_000  # rows that came or went below a stratum that is maintained
+FEW_CHANGES = 5_000_000  # rows that came or went below a stratum that is maintained
 FEW_ROWS = 20_000_000  # rows below a stratum that is built
 
 
