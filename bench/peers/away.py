@@ -113,9 +113,7 @@ def _end(process: subprocess.Popen[str]) -> None:
     process.wait()
 
 
-def run_all(
-    world: World, root: str, lines: Sequence[Line], folder: Path, limit: float, keys: Sequence[str] = KEYS
-) -> None:
+def run_all(world: World, root: str, lines: Sequence[Line], folder: Path, limit: float, keys: Sequence[str]) -> None:
     """Give each of these peers the states that the lines saw, and add what it took to them."""
     lines = [line for line in lines if line.change != IDLE]
     program = datalog.program(world.spec("peers"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -81,10 +82,7 @@ def test_a_key_comes_before_a_column_of_few_values(monkeypatch: pytest.MonkeyPat
         "line": {"o": range(20_000), "supplier": [o % 1000 for o in range(20_000)]},
         "supplier": {"supplier": range(1000), "nation": [s % 2 for s in range(1000)]},
     }
-    for name, values in rows.items():
-        path, columns = str(tmp_path / name), stored(list(values), tables.schemas[name])
-        write_deltalake(path, pa.table({column: pa.array(those, pa.int32()) for column, those in values.items()}))
-        tables.put(refs[name], Part(bind_table(tables, name, path, 0, columns)))
+    bind(tables, refs, rows, tmp_path)
     order, found = joined(monkeypatch, rule, tables)
     assert order == ["order", "line", "supplier"]
     assert found == {(o, o) for o in range(3)}
@@ -101,10 +99,7 @@ def test_the_smallest_atom_is_a_poor_start_where_it_leads_to_many_rows(
         "supplier": {"supplier": range(100), "land": [s % 10 for s in range(100)]},
         "land": {"land": range(10), "region": [n % 5 for n in range(10)]},
     }
-    for name, values in rows.items():
-        path, columns = str(tmp_path / name), stored(list(values), tables.schemas[name])
-        write_deltalake(path, pa.table({column: pa.array(those, pa.int32()) for column, those in values.items()}))
-        tables.put(refs[name], Part(bind_table(tables, name, path, 0, columns)))
+    bind(tables, refs, rows, tmp_path)
     order, found = joined(monkeypatch, rule, tables)
     assert order == ["changed", "line", "supplier", "land"]
     assert found == {(o, o) for o in range(20) if o % 10 in (1, 6)}
@@ -117,6 +112,14 @@ def prepared(text: str) -> tuple[Rule, Tables, dict[str, Ref]]:
     rule = layering.strata[0].views[0].rules[0]
     atoms = (literal for literal in rule.body if isinstance(literal, Atom))
     return rule, tables, {atom.relation: Ref(atom.relation, atom.version) for atom in atoms}
+
+
+def bind(tables: Tables, refs: Mapping[str, Ref], rows: Mapping[str, Mapping[str, Iterable[int]]], root: Path) -> None:
+    """The rows, by relation and column, as Delta tables."""
+    for name, values in rows.items():
+        path, columns = str(root / name), stored(list(values), tables.schemas[name])
+        write_deltalake(path, pa.table({column: pa.array(those, pa.int32()) for column, those in values.items()}))
+        tables.put(refs[name], Part(bind_table(tables, name, path, 0, columns)))
 
 
 def joined(monkeypatch: pytest.MonkeyPatch, rule: Rule, tables: Tables) -> tuple[list[str], set[Row]]:

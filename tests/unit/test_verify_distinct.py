@@ -11,6 +11,7 @@ from foreset.verify import distinct
 from foreset.verify.distinct import all_differ
 
 FAR = (1 << 62) - 1
+KINDS = (pa.int32(), pa.int8())
 
 
 @pytest.mark.parametrize("sparse", [distinct.SPARSE, 0])
@@ -25,9 +26,6 @@ def test_it_agrees_with_a_set_of_rows(sparse: int, monkeypatch: pytest.MonkeyPat
         assert all_differ(columns) is expected
         seen.add(expected)
     assert seen == {True, False}
-
-
-KINDS = (pa.int32(), pa.int8())
 
 
 def test_the_ends_of_a_type_do_not_run_over() -> None:

@@ -83,7 +83,7 @@ def _start_from(plan: _Plan, within: Piece) -> None:
 def _cost(plan: _Plan, atom: Atom) -> float:
     count = plan.frames.count(Ref(atom.relation, atom.version))
     rows = 1e9 if count is None else count
-    return cost(atom, rows, plan.bound.keys() | plan.wanted.keys(), first=plan.frame is None)
+    return cost(atom, rows, None if plan.frame is None else plan.bound.keys() | plan.wanted.keys())
 
 
 def _join(plan: _Plan, atom: Atom) -> None:

@@ -88,9 +88,7 @@ def _cost(plan: Plan, atom: Atom) -> float:
 
 def _fanout(tables: Tables, atom: Atom, met: Container[str] | None) -> float:
     ref = Ref(atom.relation, atom.version)
-    if met is None:
-        return cost(atom, tables.count(ref), (), first=True)
-    return cost(atom, tables.count(ref), met, first=False, values=tables.values(ref))
+    return cost(atom, tables.count(ref), met, None if met is None else tables.values(ref))
 
 
 @dataclass(slots=True)

@@ -11,22 +11,21 @@ from foreset.ir.terms import Const, Var
 SOME = 10.0  # how many values a column is taken to have where nothing is known of it
 
 
-def cost(
-    atom: Atom, rows: float, met: Container[str], *, first: bool, values: Mapping[int, int] | None = None
-) -> float:
+def cost(atom: Atom, rows: float, met: Container[str] | None, values: Mapping[int, int] | None = None) -> float:
     """Rows to expect of an atom's relation, given the variables that the join has `met`; cross joins come last.
 
+    `met` is None where the join begins with the atom.
     `values`: how many values some of its columns have at most. A table that is met by its key gives one row
     for each, however large it is; a small one that is met by a column of few values gives many.
     """
     constants = sum(isinstance(arg, Const) for arg in atom.args)
-    shared = [place for place, arg in enumerate(atom.args) if isinstance(arg, Var) and arg.name in met]
-    connected = first or shared or constants == len(atom.args)  # a constant alone ties it to nothing
+    shared = [place for place, arg in enumerate(atom.args) if isinstance(arg, Var) and arg.name in (met or ())]
+    connected = met is None or shared or constants == len(atom.args)  # a constant alone ties it to nothing
     told_apart = SOME**constants * math.prod((values or {}).get(place, SOME) for place in shared)
     return rows / told_apart * (1 if connected else 1e6)
 
 
-Fanout = Callable[[Atom, Container[str] | None], float]  # `cost`, by what is met; None: the atom is the first
+Fanout = Callable[[Atom, Container[str] | None], float]  # `cost`, of an atom and by what is met
 
 
 def start(atoms: Sequence[Atom], fanout: Fanout) -> Atom:

@@ -13,11 +13,11 @@ SPARSE = 16  # bytes of that array for each row; where it takes more, the number
 
 def all_differ(columns: Sequence[pa.ChunkedArray]) -> bool | None:
     """Whether no two rows are equal; None where that takes a query: a NULL, or numbers too far apart."""
-    count = len(columns[0]) if columns else 0
-    if count < 2:
-        return None if not columns else True
-    if any(column.null_count for column in columns):
+    if not columns or any(column.null_count for column in columns):
         return None
+    count = len(columns[0])
+    if count < 2:
+        return True
     packed, width = np.zeros(count, dtype=np.int64), 1
     for column in columns:
         values = column.to_numpy()

@@ -162,8 +162,7 @@ class SourceFacts:
             self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT * FROM {kept}")  # noqa: S608
 
     def _keep_after(self, relation: str) -> float:
-        ((rows,),) = self._connection.sql(f"SELECT count(*) FROM {quoted('s_' + relation)}").fetchall()  # noqa: S608 - quoted
-        return KEEP_AFTER + int(rows) / ROWS_A_LOOK
+        return KEEP_AFTER + self.fanout(relation, ()) / ROWS_A_LOOK
 
 
 def key_table(keys: Sequence[Row], kinds: Sequence[Type]) -> pa.Table:

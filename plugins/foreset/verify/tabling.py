@@ -358,7 +358,7 @@ def derivable(rows: Mapping[str, set[Row]], layering: Layering, facts: Facts, sc
         if view in groups:
             gathered[view] |= {row for group in solver.facts.rows(view, asked, keys).values() for row in group}
     found = solver.which(rows, {goal: keys for goal, keys in goals.items() if goal[0] not in groups})
-    return {view: wanted & (gathered[view] if view in groups else found[view]) for view, wanted in rows.items()}
+    return {view: wanted & (gathered[view] | found[view]) for view, wanted in rows.items()}
 
 
 def _given(row: Row) -> Asked:

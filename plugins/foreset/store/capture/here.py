@@ -24,6 +24,7 @@ from foreset.store.capture.plan import SMALL, Feed
 from foreset.store.capture.stage import Counts, Inconsistent
 from foreset.store.capture.tables import ArrowLog
 from foreset.store.layout import is_local, join
+from foreset.store.types import column_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,10 +105,9 @@ def _declared(rows: pa.Table, columns: tuple[Column, ...]) -> pa.Table:
 def _netted(changes: pa.Table) -> pa.Table:
     """One row for each row whose number of copies has changed, with the difference."""
     width = changes.num_columns - 1
-    keys = [f"c{i}" for i in range(width)]  # positions as names: nothing of the columns gets into the text
-    numbered = changes.rename_columns([*keys, NET]).append_column(ROW, _numbers(changes))
+    keys = column_names(width)  # positions as names: nothing of the columns gets into the text
     with scratch.cursor() as connection:
-        connection.register("t", numbered)
+        connection.register("t", _numbered(changes, [*keys, NET]))
         query = f"select min({ROW}) r, sum({NET})::bigint n from t group by {', '.join(keys)} having sum({NET}) <> 0"  # noqa: S608 - our own names only
         found = connection.sql(f"select * from ({query}) order by r").to_arrow_table()  # noqa: S608
     return changes.take(found["r"]).drop_columns([NET]).append_column(NET, found["n"])
@@ -140,10 +140,9 @@ def _greatest(keys: pa.Table, net: np.ndarray) -> np.ndarray:
     """For each row, the greatest change of copies among rows with the same key."""
     import pyarrow as pa
 
-    labels = [f"c{i}" for i in range(keys.num_columns)]
-    numbered = keys.rename_columns(labels).append_column(NET, pa.array(net)).append_column(ROW, _numbers(keys))
+    labels = column_names(keys.num_columns)
     with scratch.cursor() as connection:
-        connection.register("t", numbered)
+        connection.register("t", _numbered(keys.append_column(NET, pa.array(net)), [*labels, NET]))
         query = f"select max({NET}) over (partition by {', '.join(labels)}) n from t order by {ROW}"  # noqa: S608 - our own names only
         found: np.ndarray = connection.sql(query).to_arrow_table()["n"].to_numpy()
     return found
@@ -171,11 +170,10 @@ def _counted(scanner: pyarrow.dataset.Scanner, keys: pa.Table, columns: tuple[Co
     counts = np.zeros(keys.num_rows, dtype=np.int64)
     if not keys.num_rows:
         return counts
-    labels = [f"c{i}" for i in range(len(columns))]
+    labels = column_names(len(columns))
     on = " and ".join(f"t.{label} is not distinct from k.{label}" for label in labels)
     with scratch.cursor() as connection:
-        numbered = keys.rename_columns(labels).append_column(ROW, _numbers(keys))
-        connection.register("k", numbered)
+        connection.register("k", _numbered(keys, labels))
         for batch in scanner.to_batches():
             if batch.num_rows:
                 rows = _declared(pa.table(batch), columns).rename_columns(labels)
@@ -214,11 +212,12 @@ def _crossings(touched: pa.Table, copies: np.ndarray) -> tuple[pa.Table, pa.Tabl
     return rows.filter(pa.array(came)), rows.filter(pa.array(went))
 
 
-def _numbers(rows: pa.Table) -> pa.Array:
+def _numbered(rows: pa.Table, names: Sequence[str]) -> pa.Table:
+    """The rows under other names, with their places."""
     import numpy as np
     import pyarrow as pa
 
-    return pa.array(np.arange(rows.num_rows))
+    return rows.rename_columns(list(names)).append_column(ROW, pa.array(np.arange(rows.num_rows)))
 
 
 def _write(rows: pa.Table, folder: str) -> None:
