@@ -91,8 +91,9 @@ class Shop:
         write_deltalake(f"{self.root}/shop/{name}", pa.table(columns), mode="overwrite", configuration=FEED)
 
     def night(self) -> None:
-        """Rows come, go and change; none takes the key of another, and some are written twice."""
+        """Rows come, go and change; none takes the key of another, and in some nights some are written twice."""
         rng = self.rng
+        twice = rng.choice((0.0, 0.0, 0.1))
         for name in TYPES:
             rows = self.tables[name]
             if rng.random() < 0.08:
@@ -103,7 +104,7 @@ class Shop:
                     del rows[key]
                 else:
                     rows[key] = row
-            self.write(name, [row for row in rows.values() if rng.random() < 0.1])
+            self.write(name, [row for row in rows.values() if rng.random() < twice])
 
     def _any(self, name: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         rng = self.rng

@@ -11,6 +11,7 @@ from tests.keyed import Shop, contents, follows, stops_at_two_clients_of_one_num
 
 from foreset.errors import SourceError
 from foreset.refresh import keys
+from foreset.store.delta import SparkOnly
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,7 +25,11 @@ def test_nothing_changes_for_keys(tmp_path: Path, spark: SparkSession) -> None:
 
 def test_rows_of_one_key_stop_the_refresh(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """As where delta-rs cannot read a table."""
-    monkeypatch.setattr(keys, "in_process", keys.in_spark)
+
+    def refuse(*_: object) -> None:
+        raise SparkOnly("not today")
+
+    monkeypatch.setattr(keys, "in_process", refuse)
     world = Shop(tmp_path, Random(0), spark)
     stops_at_two_clients_of_one_number(world)
     world.write("client", [(2, "south"), (None, "north"), (None, "south")])

@@ -117,8 +117,89 @@ def test_any_history_is_netted_to_the_difference_of_its_ends(tmp_path: Path, see
             found = difference_here(origin_of(tmp_path, names, last), Feed(after, last), source_of(names, key))
             assert found is not None
             before, now = at(path, after, names), at(path, last, names)
-            assert (plain(found[0]), plain(found[1])) == (now - before, before - now)
-            assert len(plain(found[0])) == found[0].num_rows
+            assert (plain(found.plus), plain(found.minus)) == (now - before, before - now)
+            assert len(plain(found.plus)) == found.plus.num_rows
+
+
+def keyed(rng: random.Random, path: str) -> None:
+    """One change of a table whose rows mostly have a key of their own in column `a`."""
+    table = DeltaTable(path)
+    there = [row["a"] for row in table.to_pyarrow_table().select(["a"]).to_pylist()]
+    kind = rng.choice(["append", "append", "delete", "update", "replace", "restore", "copy"])
+    if kind in ("append", "replace") or not there:
+        fresh = [key for key in rng.sample(range(40), 3) if key not in there]
+        write_deltalake(table, numbered(fresh, rng.choice("xyz")), mode="append" if kind == "append" else "overwrite")
+    elif kind == "delete":
+        table.delete(f"a = {rng.choice(there)}")
+    elif kind == "update":
+        table.update(updates={"b": rng.choice(["'x'", "'y'", "b"])}, predicate=f"a <= {rng.choice(there)}")
+    elif kind == "restore" and table.version() > 1:
+        table.restore(rng.randrange(1, table.version()))
+    elif rng.random() < 0.3:  # a second row of the key: the same or another one
+        write_deltalake(table, numbered([rng.choice(there)], rng.choice("xyz")), mode="append")
+
+
+def numbered(keys: Sequence[int], text: str) -> pa.Table:
+    return arrow([(key, text, 1.0, None, None, dt.date(2026, 1, 1), None, 1, None) for key in keys])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_that_no_two_rows_have_a_key_is_known_from_one_version_to_the_next(tmp_path: Path, seed: int) -> None:
+    """What is known saves looks, and changes no result; it is known again only where it holds."""
+    rng = random.Random(seed)
+    path = str(tmp_path / "t")
+    write_deltalake(path, numbered(range(5), "x"), configuration=FEED)
+    for _ in range(10):
+        keyed(rng, path)
+    last, names, outcomes = DeltaTable(path).version(), ["a", "b"], []
+    for after in range(last):
+        keys = [DeltaTable(path, version=v).to_pyarrow_table().column("a").to_pylist() for v in range(last + 1)]
+        alone = [len(set(found)) == len(found) for found in keys]
+        if not alone[after]:
+            continue
+        for upto in range(after + 1, last + 1):
+            origin, source = origin_of(tmp_path, names, upto), source_of(names, ["a"])
+            found = difference_here(origin, Feed(after, upto), source, single=len(keys[after]))
+            assert found is not None
+            before, now = at(path, after, names), at(path, upto, names)
+            assert (plain(found.plus), plain(found.minus)) == (now - before, before - now)
+            assert found.plus.num_rows + found.minus.num_rows == len(before ^ now)
+            outcomes.append((found.single, alone[upto]))
+    assert all(holds for known, holds in outcomes if known)
+    assert all(known for known, holds in outcomes if holds)
+    assert (True, True) in outcomes
+
+
+def test_what_is_known_of_a_key_is_given_up_where_numbers_of_rows_contradict_it(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    write_deltalake(path, numbered(range(5), "x"), configuration=FEED)
+    write_deltalake(path, numbered([7], "x"), mode="append")
+    for rows, known in ((5, True), (4, False)):
+        found = difference_here(origin_of(tmp_path, ["a"], 1), Feed(0, 1), source_of(["a"], ["a"]), single=rows)
+        assert found is not None
+        assert (plain(found.plus), found.single) == ({(7,)}, known)
+
+
+def test_a_key_that_no_two_rows_have_is_looked_for_only_where_it_is_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(tmp_path / "t")
+    write_deltalake(path, numbered(range(9), "x"), configuration=FEED)
+    write_deltalake(path, numbered([9], "x"), mode="append")
+    DeltaTable(path).update(updates={"b": "'y'"}, predicate="a = 3")
+    DeltaTable(path).delete("a = 5")
+    looked: list[object] = []
+    whole = here._standing
+
+    def standing(table: DeltaTable, names: Sequence[str], keys: pa.Table, columns: tuple[Column, ...]) -> np.ndarray:
+        looked.extend((tuple(names), row) for row in keys.to_pylist())
+        return whole(table, names, keys, columns)
+
+    monkeypatch.setattr(here, "_standing", standing)
+    found = difference_here(origin_of(tmp_path, ["a", "b"], 3), Feed(0, 3), source_of(["a", "b"], ["a"]), single=9)
+    assert found is not None
+    assert (plain(found.plus), plain(found.minus)) == ({(9, "x"), (3, "y")}, {(3, "x"), (5, "x")})
+    assert looked == [(("a",), {"a": 9})]
 
 
 def test_with_a_key_whole_rows_are_read_only_where_the_key_leaves_it_open(
@@ -139,7 +220,7 @@ def test_with_a_key_whole_rows_are_read_only_where_the_key_leaves_it_open(
     monkeypatch.setattr(here, "_standing", standing)
     found = difference_here(origin_of(tmp_path, ["a", "b"], 3), Feed(0, 3), source_of(["a", "b"], ["a"]))
     assert found is not None
-    assert [plain(rows) for rows in found] == [{(9, "x"), (3, "y")}, {(3, "x"), (5, "x")}]
+    assert [plain(rows) for rows in (found.plus, found.minus)] == [{(9, "x"), (3, "y")}, {(3, "x"), (5, "x")}]
     assert scanned == [["a", "4"], ["a", "b", "0"]]
 
 

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from foreset.inproc.tables import Sql, Table, Tables
 
 
-def of_several(
-    tables: Tables, keys: Table, rows: Callable[[], Table], key: Sequence[str], came: Table | None
-) -> Table | None:
-    """The keys of several different rows; None where there are none.
+def repeated(tables: Tables, keys: Table, key: Sequence[str], came: Table | None) -> Table:
+    """The keys that stand several times in `keys`, which has one for each copy of a row.
 
-    `keys` has the columns of the key, once for each copy of a row, and `rows` opens all columns of the same.
     With `came`, only keys of the rows there are asked for.
     """
-    if not keys.rows:
-        return None
     names = ", ".join(key)
     if came is not None:
         keys = _of(tables, keys, tables.make(Sql(f"SELECT DISTINCT {names} FROM {came.name}")), key)
-    repeated = tables.make(_several(f"SELECT {names} FROM {keys.name}", names))
-    if not repeated.rows:
-        return None
-    found = _of(tables, rows(), repeated, key)
-    return tables.make(_several(f"SELECT DISTINCT * FROM {found.name}", names))
+    return tables.make(_several(f"SELECT {names} FROM {keys.name}", names))
+
+
+def of_several(tables: Tables, rows: Table, repeated: Table, key: Sequence[str]) -> Table:
+    """Those of the `repeated` keys that several different rows have."""
+    found = _of(tables, rows, repeated, key)
+    return tables.make(_several(f"SELECT DISTINCT * FROM {found.name}", ", ".join(key)))
 
 
 def _of(tables: Tables, rows: Table, wanted: Table, key: Sequence[str]) -> Table:

@@ -11,6 +11,7 @@ from foreset.refresh.context import Stopwatch, read_spec
 from foreset.refresh.editing import edits_of
 from foreset.store import arrow, manifest
 from foreset.store.layout import Layout
+from foreset.verify.facts import SourceFacts
 from foreset.verify.sample import Staged
 from foreset.verify.verdict import Verdict
 
@@ -43,5 +44,13 @@ def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
             raise SourceError(f"source `{name}` has a table feature that only Spark reads", "verify during a refresh")
         return found
 
-    checked, mismatches = compare(staged, program, layering, opener, size, row.seq, lambda name: (opener(name),))
+    checked, mismatches = compare(
+        staged,
+        program,
+        layering,
+        SourceFacts(program.columns_of(), opener),
+        size,
+        row.seq,
+        lambda name: (opener(name),),
+    )
     return Verdict(str(size), checked, mismatches, watch.seconds)

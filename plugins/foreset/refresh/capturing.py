@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from foreset.refresh.context import Context, Stopwatch
-from foreset.refresh.keys import check_key
+from foreset.refresh.keys import check_key, single_rows
 from foreset.refresh.sizes import rows_of
 from foreset.store.capture import Captured, Counts, RecordedPin, Unchanged, capture, staged
 from foreset.store.capture.stage import Differential
@@ -30,15 +31,15 @@ def capture_one(context: Context, name: str) -> Facts:
     captured = capture(
         context.spark,
         source,
-        RecordedPin.from_manifest(before) if before else None,
+        replace(RecordedPin.from_manifest(before), single=single_rows(context, source)) if before else None,
         context.layout.root,
         context.path("capture", name, context.run.attempt_id),
         to=RecordedPin.from_manifest(pin),
         used_by=context.users_of(name),
     )
     facts = _facts(context, captured)
-    check_key(context, source, facts)
-    return context.finish(f"capture-{name}", {**facts, "seconds": watch.seconds})
+    single = check_key(context, source, facts)
+    return context.finish(f"capture-{name}", {**facts, "single": single, "seconds": watch.seconds})
 
 
 def _facts(context: Context, captured: Captured) -> Facts:
@@ -52,6 +53,7 @@ def _facts(context: Context, captured: Captured) -> Facts:
         "moved": not isinstance(captured.way, Unchanged),
         "degraded": captured.degraded,
         "old_lost": captured.old_lost,
+        "single": captured.counts.single,
         "key": list(context.source(captured.source).key),
         "staged": context.path("capture", captured.source, context.run.attempt_id),
     }

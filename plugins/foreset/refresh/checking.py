@@ -26,7 +26,7 @@ from foreset.store.capture.stage import folder
 from foreset.store.layout import Layout, is_local, table_path
 from foreset.store.rows import ViewPin
 from foreset.verify.entries import Plain, Rows, SignedFiles, holds, sampled
-from foreset.verify.facts import Opener, SourceFacts
+from foreset.verify.facts import SourceFacts
 from foreset.verify.origins import Hint, Pairs, hints, origins
 from foreset.verify.sample import Claim, Staged, draw
 from foreset.verify.tabling import derivable
@@ -87,14 +87,17 @@ def _sampled(context: Context, size: int) -> tuple[dict[str, dict[str, int]], li
         small = facts["rows"] is not None and facts["rows"] <= DRAWN_ROWS
         return [*changes, opener(name)] if small or not changes else changes
 
-    return compare(staged, context.program, context.layering, opener, size, context.run.seq, nearby)
+    keyed = [source for source in context.program.sources if source.key and capture_one(context, source.name)["single"]]
+    single = {source.name: source.key_places for source in keyed}
+    facts = SourceFacts(context.program.columns_of(), opener, single)
+    return compare(staged, context.program, context.layering, facts, size, context.run.seq, nearby)
 
 
 def compare(
     staged: Mapping[str, Staged],
     program: Program,
     layering: Layering,
-    opener: Opener,
+    facts: SourceFacts,
     size: int,
     seed: int,
     nearby: Callable[[str], Sequence[Rows]],
@@ -113,7 +116,7 @@ def compare(
         drawn = pool.map(lambda name: draw(staged[name], share, seed, near(name)), staged)
         claims = dict(zip(staged, drawn, strict=True))
     rows = {name: {claim.row for claim in found} for name, found in claims.items()}
-    true = derivable(rows, layering, SourceFacts(columns, opener), schemas)
+    true = derivable(rows, layering, facts, schemas)
     checked = {name: _kinds(found) for name, found in claims.items()}
     return checked, [
         Mismatch(name, claim.row, claim.present, claim.kind)

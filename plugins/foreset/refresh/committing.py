@@ -217,7 +217,7 @@ def _record(context: Context, number: int) -> Facts:
 def _captured(context: Context, source: str) -> Facts:
     """How a source was taken in; the manifest keeps it longer than run directories live."""
     facts = context.mark(f"capture-{source}") or {}
-    kept = ("way", "reason", "inserted", "deleted", "rows", "degraded", "key", "seconds")
+    kept = ("way", "reason", "inserted", "deleted", "rows", "degraded", "key", "single", "seconds")
     return {key: facts[key] for key in kept if key in facts}
 
 

@@ -2,6 +2,8 @@
 
 Strategies trust a key (analyse/derivations.py), so it is checked before they run: wherever rows
 came since a refresh that has seen the same key, and else everywhere. Copies of one row are one row.
+Where there are no copies either, the key is *single*: that is kept from refresh to refresh, as capture and
+verification need not look for copies then.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import duckdb
 from foreset.errors import SourceError
 from foreset.inproc import delta as inputs
 from foreset.inproc.budget import OutOfBounds
-from foreset.inproc.keys import of_several
+from foreset.inproc.keys import of_several, repeated
 from foreset.inproc.tables import Tables, session
 from foreset.ir.program import Source
 from foreset.ir.terms import Row
@@ -33,31 +35,46 @@ from foreset.store.types import column_names
 SHOWN = 3
 
 
-def check_key(context: Context, source: Source, facts: Mapping[str, Any]) -> None:
-    """Raise `SourceError` when rows of a captured source agree on its key."""
+def single_rows(context: Context, source: Source) -> int | None:
+    """How many rows the source had in the refresh before, if that knew its key to be single."""
+    seen = _seen(context, source)
+    return seen.get("rows") if seen.get("single") else None
+
+
+def check_key(context: Context, source: Source, facts: Mapping[str, Any]) -> bool:
+    """Raise `SourceError` when rows of a captured source agree on its key; whether it is known to be single."""
     if not source.key:
-        return
-    anew = facts["taken_whole"] or _checked(context, source.name) != list(source.key)
-    if not anew and not facts["inserted"]:
-        return
-    came = None if anew else folder(facts["staged"], 1)
+        return False
+    if facts["single"]:
+        return True
+    seen = _seen(context, source)
+    if seen and not facts["moved"] and not facts["taken_whole"]:
+        return bool(seen.get("single"))
+    # Where the key was single and capture cannot say whether it still is, all rows are looked at where that is quick.
+    anew = facts["taken_whole"] or not seen
+    came = folder(facts["staged"], 1) if facts["inserted"] and not anew else None
+    if not anew and came is None and not seen.get("single"):
+        return False
     try:
-        found = in_process(context, source, came)
+        found, single = in_process(context, source, None if seen.get("single") else came)
     except (OutOfBounds, SparkOnly, duckdb.Error):
-        found = in_spark(context, source, came)
+        found, single = in_spark(context, source, came) if anew or came else [], False
     if found:
         raise _agree(source, found)
+    return single
 
 
-def _checked(context: Context, name: str) -> list[str] | None:
-    """The key that the refresh before has checked."""
-    seen = context.previous.extra.get("captures", {}) if context.previous else {}
-    key: list[str] | None = seen.get(name, {}).get("key")
-    return key
+def _seen(context: Context, source: Source) -> Mapping[str, Any]:
+    """What the refresh before has found of the source, if it has checked the same key, and for copies as well."""
+    every = context.previous.extra.get("captures", {}) if context.previous else {}
+    seen: Mapping[str, Any] = every.get(source.name, {})
+    return seen if source.key and seen.get("key") == list(source.key) and "single" in seen else {}
 
 
-def in_process(context: Context, source: Source, came: str | None) -> list[Row]:
-    """Some keys that several rows have; with `came`, a folder of rows, only keys that stand there."""
+def in_process(context: Context, source: Source, came: str | None) -> tuple[list[Row], bool]:
+    """Some keys that several rows have, and whether no key stands twice; with `came`, a folder of rows, only keys that
+    stand there.
+    """
     places, labels = source.key_places, column_names(len(source.columns))
     key, kinds = [labels[place] for place in places], [column.type for column in source.columns]
     pin, root = RecordedPin.from_manifest(context.run.sources[source.name]), context.layout.root
@@ -65,12 +82,17 @@ def in_process(context: Context, source: Source, came: str | None) -> list[Row]:
         tables = Tables(connection, {source.name: tuple(kinds)})
         new = None if came is None else inputs.bind_folder(tables, came, as_declared(source.columns))
         keys = bind_source(tables, root, source, pin, places)
-        found = of_several(tables, keys, lambda: bind_source(tables, root, source, pin), key, new)
-        return [] if found is None else tables.fetch(found, [kinds[place] for place in places])[:SHOWN]
+        if not keys.rows:
+            return [], True
+        twice = repeated(tables, keys, key, new)
+        if not twice.rows:
+            return [], came is None
+        found = of_several(tables, bind_source(tables, root, source, pin), twice, key)
+        return tables.fetch(found, [kinds[place] for place in places])[:SHOWN], False
 
 
 def in_spark(context: Context, source: Source, came: str | None) -> list[Row]:
-    """The same in Spark."""
+    """Some keys that several rows have, by Spark."""
     from pyspark.sql import functions as F
 
     version = RecordedPin.from_manifest(context.run.sources[source.name]).version

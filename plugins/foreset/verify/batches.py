@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 
 import numpy as np
 
-from foreset.ir.rules import Atom, Let, Literal, Rule, literal_variables
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Rule, literal_variables
 from foreset.ir.terms import Const, Var
 from foreset.ir.types import Type
 from foreset.reference.terms import equal
 from foreset.reference.widen import widened
 from foreset.verify.bindings import tester
-from foreset.verify.codes import NULL, Codes, Mask, Numbers, alike, stacked, without_null
+from foreset.verify.codes import NULL, Codes, Mask, Numbers, alike, stacked, told_apart, without_null
 from foreset.verify.passing import Asked, Passage, Schemas
+
+_COMPARED = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +68,7 @@ class Binder:
 
     def distinct(self, batch: Batch) -> Batch:
         """Each binding once."""
-        _, first = np.unique(self.codes.packed(batch.rows), return_index=True)
+        _, first = np.unique(told_apart(batch.rows), return_index=True)
         return batch if len(first) == len(batch) else Batch(batch.names, batch.rows[first])
 
     def keeping(self, batch: Batch, names: frozenset[str]) -> Batch:
@@ -103,10 +113,12 @@ class Binder:
 
     def holding(self, literal: Literal, batch: Batch, rule: Rule) -> Batch:
         """The bindings under which a condition holds, or with the value that it gives; each case is tried once."""
+        if isinstance(literal, Comparison) and (kept := self._compared(literal, batch, rule)) is not None:
+            return batch.where(kept)
         own = {variable.name for variable in literal_variables(literal)}
         names = tuple(name for name in batch.names if name in own)
         cases = stacked([batch.column(name) for name in names], len(batch))
-        _, first, back = np.unique(self.codes.packed(cases), return_index=True, return_inverse=True)
+        _, first, back = np.unique(told_apart(cases), return_index=True, return_inverse=True)
         found = list(map(tester(literal, names, rule), self.codes.tuples(cases[first])))
         mask = np.array([one is not None for one in found], dtype=np.bool_)[back]
         if not isinstance(literal, Let):
@@ -116,6 +128,22 @@ class Binder:
         if name in batch.names:
             return batch.where(mask & (values == batch.column(name)) & (values != NULL))
         return Batch((*batch.names, name), np.column_stack([batch.rows, values])).where(mask)
+
+    def _compared(self, literal: Comparison, batch: Batch, rule: Rule) -> Mask | None:
+        """Where a comparison of variables and constants holds, from their numbers; None where it takes the values."""
+        sides = [side for side in (literal.left, literal.right) if isinstance(side, (Var, Const))]
+        if len(sides) < 2:
+            return None
+        one, other = (rule.types[side.name] if isinstance(side, Var) else side.type for side in sides)
+        if not alike(one, other) or one.is_fractional or one.element:
+            return None
+        left, right = (
+            batch.column(side.name) if isinstance(side, Var) else np.full(len(batch), self._number(side))
+            for side in sides
+        )
+        if literal.op not in ("=", "!="):
+            left, right = self.codes.ranks(left, right)
+        return np.asarray((left != NULL) & (right != NULL) & _COMPARED[literal.op](left, right), dtype=np.bool_)
 
     def heads(self, rule: Rule, batch: Batch) -> Numbers:
         """The rows that bindings give."""

@@ -6,7 +6,7 @@ membership is one of whole numbers. Only conditions and functions see the values
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -21,6 +21,7 @@ Numbers: TypeAlias = NDArray[np.int64]  # of one column, or of rows: then it has
 Mask: TypeAlias = NDArray[np.bool_]
 NULL = 0
 _BITS = 31
+_THREE, _FEW_BITS = 3, 21  # three numbers of so few bits are one of 64
 
 
 def alike(one: Type, other: Type) -> bool:
@@ -61,6 +62,14 @@ class Codes:
         """What rows of numbers stand for."""
         return [tuple(self._values[number] for number in row) for row in rows.tolist()]
 
+    def ranks(self, *columns: Numbers) -> list[Numbers]:
+        """Numbers in the order of the values that they stand for, which are of one type; NULL stays what it is."""
+        distinct, places = np.unique(np.concatenate([*columns, [NULL]]), return_inverse=True)
+        values = self.values(distinct)  # the first is that of NULL
+        ranks = np.zeros(len(distinct), dtype=np.int64)
+        ranks[sorted(range(1, len(values)), key=values.__getitem__)] = np.arange(1, len(values))  # type: ignore[arg-type]
+        return np.split(ranks[places[:-1]], np.cumsum([len(column) for column in columns])[:-1])
+
     def widened(self, numbers: Numbers, kind: Type, to: Type) -> Numbers:
         """The numbers of the same values in a wider type."""
         if alike(kind, to) or not len(numbers):
@@ -70,19 +79,35 @@ class Codes:
 
     def packed(self, rows: Numbers) -> Numbers:
         """One number for each row; equal rows have the same one, now and later."""
-        count, width = rows.shape
-        if width == 0:
-            return np.zeros(count, dtype=np.int64)
-        packed = rows[:, 0]
-        for i in range(1, width):
-            left = packed if i == 1 else self._numbered(packed)
-            packed = (left << _BITS) | rows[:, i]
-        return packed
+        if rows.shape[1] == _THREE and len(rows):
+            small = (rows >> _FEW_BITS == 0).all(axis=1)
+            packed = (rows[:, 0] << 2 * _FEW_BITS) | (rows[:, 1] << _FEW_BITS) | rows[:, 2]
+            if not small.all():
+                packed[~small] = ~_folded(rows[~small], self._numbered)
+            return packed
+        return _folded(rows, self._numbered)
 
     def _numbered(self, pairs: Numbers) -> Numbers:
         distinct, places = np.unique(pairs, return_inverse=True)
         numbers = [self._pairs.setdefault(pair, len(self._pairs)) for pair in distinct.tolist()]
         return np.array(numbers, dtype=np.int64)[places]
+
+
+def told_apart(rows: Numbers) -> Numbers:
+    """One number for each row, among these rows: equal rows have the same one."""
+    return _folded(rows, lambda pairs: np.unique(pairs, return_inverse=True)[1])
+
+
+def _folded(rows: Numbers, numbered: Callable[[Numbers], Numbers]) -> Numbers:
+    """Columns as one, pair by pair; `numbered` gives pairs numbers of half a word."""
+    count, width = rows.shape
+    if width == 0:
+        return np.zeros(count, dtype=np.int64)
+    packed = rows[:, 0]
+    for i in range(1, width):
+        left = packed if i == 1 else numbered(packed)
+        packed = (left << _BITS) | rows[:, i]
+    return packed
 
 
 def stacked(columns: Sequence[Numbers], count: int) -> Numbers:

@@ -46,6 +46,7 @@ class SourceFacts:
 
     columns: Mapping[str, tuple[Column, ...]]
     opener: Opener
+    single: Mapping[str, Asked] = field(default_factory=dict)  # by source: columns in which no two rows agree
     rows_read: dict[str, int] = field(default_factory=dict)
     _connection: duckdb.DuckDBPyConnection = field(default_factory=duckdb.connect)
     _opened: dict[str, Any] = field(default_factory=dict)
@@ -71,13 +72,16 @@ class SourceFacts:
         if self.fanout(relation, ()) * len(columns) > WHOLE_VALUES:
             return None
         names = ", ".join(quoted(column.name) for column in columns)
-        table = self._connection.sql(f"SELECT DISTINCT {names} FROM {view}").to_arrow_table()  # noqa: S608 - quoted
+        word = "SELECT" if relation in self.single else "SELECT DISTINCT"
+        table = self._connection.sql(f"{word} {names} FROM {view}").to_arrow_table()
         self.rows_read[relation] = self.rows_read.get(relation, 0) + table.num_rows
         found = [_numbers(table.column(i), column, codes) for i, column in enumerate(columns)]
         return stacked(found, table.num_rows)
 
     def fanout(self, relation: str, known: Asked) -> float:
         """Rows for one key, about: rows by distinct keys."""
+        if known and set(self.single.get(relation, (None,))) <= set(known):
+            return 1.0
         if (relation, known) not in self._fanouts:
             if relation not in self._opened:
                 self._open(relation)
@@ -107,7 +111,9 @@ class SourceFacts:
         return to_rows(found, view.columns)
 
     def _key(self, relation: str) -> Asked | None:
-        """The first columns of a source, if no two of its rows agree in them: as keys are mostly declared."""
+        """Columns of a source in which no two of its rows agree; where none are known, the first ones are tried."""
+        if relation in self.single:
+            return self.single[relation]
         if relation not in self._keys:
             columns = self.columns[relation]
             most = min(KEY_COLUMNS, len(columns))
@@ -132,7 +138,8 @@ class SourceFacts:
         columns = self.columns[relation]
         self._open(relation)
         names = [quoted(column.name) for column in columns]
-        query = f"SELECT DISTINCT {', '.join('s.' + name for name in names)} FROM {quoted('s_' + relation)} s"  # noqa: S608 - identifiers are quoted
+        word = "SELECT" if relation in self.single else "SELECT DISTINCT"
+        query = f"{word} {', '.join('s.' + name for name in names)} FROM {quoted('s_' + relation)} s"
         if known:
             self._connection.register(KEYS, key_table(keys, [columns[p].type for p in known]))
             on = " AND ".join(f"s.{names[p]} = k.k{i}" for i, p in enumerate(known))

@@ -1,7 +1,8 @@
 """Netting a small change feed in this process: delta-rs reads the files, DuckDB sums, and no Spark job runs.
 
 The meaning is that of `feed.py`: sum signs per row, then count the copies of what is left in the
-new version. Where the source has a key, mostly its columns alone are read for that.
+new version. Where the source has a key, mostly its columns alone are read for that; and where no two rows had the
+same key before, those only that the feed does not show under a key that was there.
 Spark pays seconds for what are milliseconds here, and most nights change little.
 Whatever is not plainly for here (a big feed or table, files that delta-rs does not read) is left to Spark:
 `difference_here` then says None.
@@ -10,13 +11,14 @@ Whatever is not plainly for here (a big feed or table, files that delta-rs does 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from foreset.ir.program import Column, Source
-from foreset.store import scratch
+from foreset.store import delta, scratch
 from foreset.store.arrow import canonical_table, schema_of
 from foreset.store.capture.feed import SIGN
 from foreset.store.capture.origins import Origin, TableOrigin
@@ -38,17 +40,26 @@ ARRIVES = ("insert", "update_postimage")
 NET, ROW = "net", "row"
 
 
-def stage_here(origin: Origin, way: Feed, source: Source, directory: str) -> Counts | None:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The rows that entered the set, and those that left it; `single` as in `Counts`."""
+
+    plus: pa.Table
+    minus: pa.Table
+    single: bool = False
+
+
+def stage_here(origin: Origin, way: Feed, source: Source, directory: str, single: int | None = None) -> Counts | None:
     """Stage the differential where `stage.staged` looks for it; None when Spark should do it."""
     if not isinstance(origin, TableOrigin) or not _small(origin, way) or not is_local(directory):
         return None
-    found = difference_here(origin, way, source)
+    found = difference_here(origin, way, source, single)
     if found is None:
         return None
-    for sign, rows in zip((1, -1), found, strict=True):
+    for sign, rows in ((1, found.plus), (-1, found.minus)):
         if rows.num_rows:
             _write(rows, join(directory, "differential", f"{SIGN}={sign}"))
-    return Counts(found[0].num_rows, found[1].num_rows)
+    return Counts(found.plus.num_rows, found.minus.num_rows, found.single)
 
 
 def _small(origin: TableOrigin, way: Feed) -> bool:
@@ -59,8 +70,11 @@ def _small(origin: TableOrigin, way: Feed) -> bool:
     return sum(commit.feed_bytes for commit in table.commits(way.after)) <= SMALL
 
 
-def difference_here(origin: TableOrigin, way: Feed, source: Source) -> tuple[pa.Table, pa.Table] | None:
-    """The rows that came and went, or None for what delta-rs does not read."""
+def difference_here(origin: TableOrigin, way: Feed, source: Source, single: int | None = None) -> Found | None:
+    """The rows that came and went, or None for what delta-rs does not read.
+
+    With `single`, the table had so many rows before, and no two of them agreed on the source's key.
+    """
     import duckdb
     import pyarrow as pa
     from deltalake import DeltaTable
@@ -76,10 +90,11 @@ def difference_here(origin: TableOrigin, way: Feed, source: Source) -> tuple[pa.
         if changes is None:
             return None
         touched = _netted(changes)
-        copies = _copies(table, names, touched, source)
+        alone = _alone(table, names, touched, source, single) if single is not None else None
+        copies = _copies(table, names, touched, source) if alone is None else alone
     except (DeltaError, pa.ArrowException, duckdb.Error, OSError, ValueError, NotImplementedError):
         return None  # Spark reads it, or says why not
-    return _crossings(touched, copies)
+    return Found(*_crossings(touched, copies), alone is not None)
 
 
 def _feed(table: DeltaTable, way: Feed, names: Sequence[str], columns: tuple[Column, ...]) -> pa.Table | None:
@@ -129,21 +144,46 @@ def _copies(table: DeltaTable, names: Sequence[str], touched: pa.Table, source: 
     keys, columns = rows.select(places), tuple(source.columns[place] for place in places)
     alike = _standing(table, [names[place] for place in places], keys, columns)
     net = touched[NET].to_numpy()
-    replaced = _greatest(keys, net) > 0
+    replaced = _per_key(keys, net, "max") > 0
     open_ = (alike > 1) | ((alike == 1) & ~replaced)
     copies = np.where(net > 0, alike, 0)
     copies[open_] = _standing(table, names, rows.filter(open_), source.columns)
     return copies
 
 
-def _greatest(keys: pa.Table, net: np.ndarray) -> np.ndarray:
-    """For each row, the greatest change of copies among rows with the same key."""
+def _alone(
+    table: DeltaTable, names: Sequence[str], touched: pa.Table, source: Source, single: int
+) -> np.ndarray | None:
+    """How often each touched row stands in the table, if no two rows agreed on the key before, nor do now; else None.
+
+    Then a row that goes was the only one of its key, and one that comes in its place is. Others are looked for by
+    their keys, which are mostly beyond all that were there before, so that few files are opened. That feed
+    and table belong together is seen from the number of rows.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    net, places = touched[NET].to_numpy(), source.key_places
+    if delta.rows_in(delta.listed_files(table)) != single + int(net.sum()):
+        return None
+    keys, columns = touched.select(places), tuple(source.columns[place] for place in places)
+    came, went = (_per_key(keys, np.maximum(sign * net, 0), "sum") for sign in (1, -1))
+    if (came > 1).any() or (went > 1).any():
+        return None
+    stand = _standing(table, [names[place] for place in places], keys.filter(pa.array(went == 0)), columns)
+    return None if (stand != 1).any() else np.where(net > 0, 1, 0)
+
+
+def _per_key(keys: pa.Table, net: np.ndarray, function: str) -> np.ndarray:
+    """For each row, what a function gives of the changes of copies of all rows with the same key."""
     import pyarrow as pa
 
     labels = column_names(keys.num_columns)
     with scratch.cursor() as connection:
         connection.register("t", _numbered(keys.append_column(NET, pa.array(net)), [*labels, NET]))
-        query = f"select max({NET}) over (partition by {', '.join(labels)}) n from t order by {ROW}"  # noqa: S608 - our own names only
+        query = (
+            f"select cast({function}({NET}) over (partition by {', '.join(labels)}) as bigint) n from t order by {ROW}"  # noqa: S608 - our own names only
+        )
         found: np.ndarray = connection.sql(query).to_arrow_table()["n"].to_numpy()
     return found
 

@@ -29,6 +29,7 @@ class RecordedPin:
     columns: tuple[PinnedColumn, ...] = ()  # in the order of the spec
     feed: bool = False  # whether the table recorded changes when this version was current
     commit: str = ""  # marks the commit of `version`: a table put back from a copy has another one there
+    single: int | None = None  # rows of the source, if it is known that no two of them agree on its key
 
     def to_manifest(self, table: str, after: int | None) -> SourcePin:
         """As a manifest row keeps it; `after` is the version of the pin before, None if the source was taken whole."""

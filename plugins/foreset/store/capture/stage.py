@@ -34,6 +34,7 @@ class Counts:
 
     inserted: int = 0
     deleted: int = 0
+    single: bool = False  # it is known that no two rows of the new version agree on the source's key, copies included
 
 
 @dataclass(frozen=True, slots=True)

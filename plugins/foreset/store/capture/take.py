@@ -94,7 +94,7 @@ def capture(
     found: Differential | None = None
     while not isinstance(way, Reload):
         try:
-            found = _go(spark, source, origin, way, directory)
+            found = _go(spark, source, origin, way, directory, recorded)
             break
         except Inconsistent as error:
             way = next_best(way, str(error), facts)
@@ -111,12 +111,15 @@ def capture(
     return captured
 
 
-def _go(spark: SparkSession, source: Source, origin: Origin, way: Way, directory: str) -> Differential:
+def _go(
+    spark: SparkSession, source: Source, origin: Origin, way: Way, directory: str, recorded: RecordedPin | None
+) -> Differential:
+    single = recorded.single if recorded else None
     match way:
         case Unchanged():
             return nothing(spark, source.columns)
         case Feed(after, upto):
-            if (counts := stage_here(origin, way, source, directory)) is not None:
+            if (counts := stage_here(origin, way, source, directory, single)) is not None:
                 return staged(spark, source.columns, directory, counts)
             return stage_net(spark, origin.feed(after, upto), origin.at(upto), source.columns, directory)
         case SnapshotDiff(after, upto):
