@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
 
+_SIGN_OF, _SEQ_OF = f"partition.{SIGN}", f"partition.{SEQ}"  # of a listed file
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     """A column as files have it, and the type in which it is read."""
@@ -38,6 +41,7 @@ class Stored:
     kind: Type  # in the files
     read_as: Type
     label: str  # our name: `c0`, `c1` ...
+    hidden: bool = False  # nobody asks for it: it is NULL everywhere, and not read
 
 
 def stored(names: Sequence[str], kinds: Sequence[Type]) -> tuple[Stored, ...]:
@@ -53,7 +57,7 @@ def bind_table(tables: Tables, relation: str, path: str, version: int, columns: 
     rows = _rows(listed)
     inside = not {column.name for column in columns} & set(table.metadata().partition_columns)
     files = delta.on_this_disk(path, listed) if inside else None
-    return _bind(tables, relation, files, _dataset(table), columns, rows, _ranges(table, columns))
+    return _bind(tables, relation, files, lambda: _dataset(table), columns, rows, _ranges(table, columns))
 
 
 def opened(path: str, version: int) -> DeltaTable:
@@ -62,6 +66,8 @@ def opened(path: str, version: int) -> DeltaTable:
         table = delta.open_table(path, version)
     if table is None:
         raise OutOfBounds(f"{path} is not there")
+    if table.protocol().min_reader_version > 1:
+        _dataset(table)  # refuses deletion vectors and the like, of which the files alone say nothing
     return table
 
 
@@ -73,17 +79,19 @@ def signed_parts(tables: Tables, relation: str, path: str, version: int, columns
     """
     table = opened(path, version)
     listed = delta.listed_files(table)
-    plus = [one for one in listed if one[f"partition.{SIGN}"] == 1]
+    plus, minus = ([one for one in listed if one[_SIGN_OF] == sign] for sign in (1, -1))
     near = delta.on_this_disk(path, plus)
-    base = _bind(tables, relation, near, _signed(table, 1), columns, _rows(plus), _ranges(table, columns))
-    if len(plus) == len(listed):
+
+    def all_plus() -> Dataset:
+        return _dataset(table).filter(_field(SIGN) == 1)
+
+    base = _bind(tables, relation, near, all_plus, columns, _rows(plus), _ranges(table, columns))
+    if not minus:
         return (Part(base),)
-    names = [column.name for column in columns]
-    gone = _dataset(table).to_table([*names, SEQ], filter=_field(SIGN) == -1)
-    since = pa.compute.min(gone.column(SEQ)).as_py()
-    later = _dataset(table).to_table([*names, SEQ], filter=(_field(SIGN) == 1) & (_field(SEQ) > since))
-    entries = (*columns, Stored(SEQ, BIGINT, BIGINT, "seq"))
-    went, came = (_taken(tables, one, entries) for one in (gone, later))
+    since = min(int(one[_SEQ_OF]) for one in minus)
+    later = [one for one in plus if one[_SEQ_OF] > since]
+    went = _entries(tables, path, minus, lambda: _dataset(table).filter(_field(SIGN) == -1), columns)
+    came = _entries(tables, path, later, lambda: all_plus().filter(_field(SEQ) > since), columns)
     labels = ", ".join(column.label for column in columns)
     same = " AND ".join(f"l.{column.label} IS NOT DISTINCT FROM r.{column.label}" for column in columns)
     touched = tables.make(Sql(f"SELECT DISTINCT {labels} FROM {went.name}"))
@@ -93,6 +101,21 @@ def signed_parts(tables: Tables, relation: str, path: str, version: int, columns
             f"ANTI JOIN {went.name} r ON {same} AND r.seq > l.seq")
     )  # fmt: skip
     return tuple(part for part in (Part(base, (touched,)), Part(back)) if part.table.rows)
+
+
+def _entries(
+    tables: Tables, path: str, listed: list[dict[str, Any]], data: Callable[[], Dataset], columns: Sequence[Stored]
+) -> Table:
+    """Entries of a signed table with the refresh that wrote each, taken into memory."""
+    entries = (*columns, Stored(SEQ, BIGINT, BIGINT, "seq"))
+    files = delta.on_this_disk(path, listed)
+    if files:
+        try:
+            scan = tables.connection.read_parquet(files, hive_partitioning=True, union_by_name=True)
+            return tables.make(_typed(_named(tables, scan, entries), entries))
+        except duckdb.Error:  # a column that no file has yet
+            pass
+    return _taken(tables, data().to_table([column.name for column in entries]), entries)
 
 
 def bind_arrow(tables: Tables, relation: str, data: pa.Table, columns: Sequence[Stored]) -> Table:
@@ -135,10 +158,6 @@ def _dataset(table: DeltaTable) -> Dataset:
         return table.to_pyarrow_dataset()
 
 
-def _signed(table: DeltaTable, sign: int) -> Dataset:
-    return _dataset(table).filter(_field(SIGN) == sign)
-
-
 def _field(name: str) -> Any:  # noqa: ANN401 - an Arrow expression
     return pa.compute.field(name)
 
@@ -148,7 +167,7 @@ def _bind(
     tables: Tables,
     relation: str,
     files: list[str] | None,
-    data: Dataset,
+    data: Callable[[], Dataset],
     columns: Sequence[Stored],
     rows: int,
     values: Callable[[], Mapping[int, int]],
@@ -166,7 +185,7 @@ def _bind(
             query = None
     if query is None:
         name = tables.fresh("d")
-        tables.connection.register(name, data)
+        tables.connection.register(name, data())
         query = _typed(_named(tables, tables.connection.table(name), columns), columns)
     tables.run(Sql(f"CREATE TEMP VIEW {view} AS {query.text}"))
     return Table(view, rows, relation, outside=True, values=values)
@@ -184,7 +203,7 @@ def _taken(tables: Tables, data: pa.Table, columns: Sequence[Stored]) -> Table:
 def _named(tables: Tables, rows: duckdb.DuckDBPyRelation, columns: Sequence[Stored]) -> str:
     """A view of `rows` under our own names."""
     name = tables.fresh("n")
-    picked = [duckdb.ColumnExpression(column.name).alias(column.label) for column in columns]
+    picked = [duckdb.ColumnExpression(one.name).alias(one.label) for one in columns if not one.hidden]
     rows.project(*picked).create_view(name)
     return name
 
@@ -193,6 +212,9 @@ def _typed(view: str, columns: Sequence[Stored]) -> Sql:
     """The columns in their types: zero has no sign, timestamps have no zone, narrow types are widened."""
     texts = []
     for column in columns:
+        if column.hidden:
+            texts.append(f"CAST(NULL AS {duck_type(column.read_as)}) AS {column.label}")
+            continue
         value = f"CAST({column.label} AS {duck_type(column.kind)})"
         if column.kind.is_fractional:
             value = f"CASE WHEN {value} = 0 THEN CAST(0 AS {duck_type(column.kind)}) ELSE {value} END"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from foreset.ir.rules import Rule, atoms
+from foreset.ir.rules import Rule, atoms, literal_variables
 from foreset.ir.steps import (
     AssertCounts,
     Circles,
@@ -21,6 +22,7 @@ from foreset.ir.steps import (
     Subtract,
     Tally,
 )
+from foreset.ir.terms import Var
 from foreset.ir.versions import VIRTUAL, Version
 
 
@@ -40,6 +42,39 @@ def read_by(steps: Sequence[Step]) -> frozenset[Ref]:
     """The versions that `steps` name, virtual ones as they stand."""
     inner = (read_by(step.body) for step in steps if isinstance(step, Repeat))
     return frozenset(ref for step in steps for ref in _read(step)).union(*inner)
+
+
+def places_read(steps: Iterable[Step], relation: str) -> frozenset[int] | None:
+    """The columns of a lower relation of which rules say anything; None where a step takes its rows as they are."""
+    found: set[int] = set()
+    for step in steps:
+        inner: frozenset[int] | None = frozenset()
+        match step:
+            case Repeat(body=body):
+                inner = places_read(body, relation)
+            case Derive(parts=parts):
+                bounds = [ref for part in parts for ref in ((part.within,) if part.within else ()) + part.without]
+                named = any(ref.relation == relation for ref in bounds)
+                inner = None if named else _places(relation, (rule for part in parts for rule in part.rules))
+            case Tally(parts=counts):
+                inner = _places(relation, (rule for count in counts for rule in count.rules))
+            case _ if any(ref.relation == relation for ref in _read(step)):
+                inner = None
+        if inner is None:
+            return None
+        found |= inner
+    return frozenset(found)
+
+
+def _places(relation: str, rules: Iterable[Rule]) -> frozenset[int]:
+    """The columns in which an atom has a constant, or a variable that the rule has elsewhere too."""
+    found: set[int] = set()
+    for rule in rules:
+        used = Counter(var.name for literal in (rule.head, *rule.body) for var in literal_variables(literal))
+        for atom, _ in atoms(rule):
+            if atom.relation == relation:
+                found |= {i for i, arg in enumerate(atom.args) if not isinstance(arg, Var) or used[arg.name] > 1}
+    return frozenset(found)
 
 
 def _awaited(steps: Iterable[Step], assigned: set[Ref]) -> set[Ref]:

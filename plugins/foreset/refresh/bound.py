@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from foreset.inproc import delta as inputs
 from foreset.inproc.budget import OutOfBounds
@@ -16,9 +18,16 @@ from foreset.store.layout import Layout, table_path
 from foreset.store.types import column_names
 
 
-def bind_source(tables: Tables, root: str, source: Source, pin: RecordedPin, places: Sequence[int] = ()) -> Table:
+def bind_source(
+    tables: Tables,
+    root: str,
+    source: Source,
+    pin: RecordedPin,
+    places: Sequence[int] = (),
+    hidden: AbstractSet[int] = frozenset(),
+) -> Table:
     """Every copy of every row of a source at its pin; of the columns at `places` alone, if there are any."""
-    columns = _columns(source, pin)
+    columns = without(hidden, _columns(source, pin))
     columns = tuple(columns[place] for place in places) if places else columns
     if source.view is None:
         return inputs.bind_table(tables, source.name, table_path(root, str(source.table)), pin.version, columns)
@@ -30,6 +39,11 @@ def bind_source(tables: Tables, root: str, source: Source, pin: RecordedPin, pla
     tables.budget.take(there.rows)
     names = [column.name for column in columns]
     return inputs.bind_arrow(tables, source.name, arrow.read(path, there.version, names), columns)
+
+
+def without(hidden: AbstractSet[int], columns: Sequence[Stored]) -> tuple[Stored, ...]:
+    """Columns of which some are not read."""
+    return tuple(replace(column, hidden=place in hidden) for place, column in enumerate(columns))
 
 
 def as_declared(columns: Sequence[Column]) -> tuple[Stored, ...]:

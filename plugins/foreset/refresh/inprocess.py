@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from foreset.inproc.delta import Stored
 from foreset.inproc.run import InProcess
 from foreset.inproc.tables import Part, Table, Tables, session
 from foreset.ir.program import Column
+from foreset.ir.reads import places_read
 from foreset.ir.steps import Procedure, Ref
 from foreset.ir.strata import Stratum
 from foreset.ir.types import BIGINT
@@ -27,11 +29,12 @@ from foreset.ir.versions import Version
 from foreset.plan.choose import Mode, free
 from foreset.plan.place import SPARK, Place, place
 from foreset.plan.translate import COUNTED, counts_itself, keeps_counters
-from foreset.refresh.bound import as_declared, bind_source
+from foreset.refresh.bound import as_declared, bind_source, without
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.choosing import of_circles, situation_of
 from foreset.refresh.context import Context
 from foreset.refresh.inputs import pin_of, view_facts
+from foreset.refresh.keys import single_rows
 from foreset.refresh.staging import stage_arrow
 from foreset.store.capture.pins import RecordedPin
 from foreset.store.capture.stage import folder
@@ -140,35 +143,55 @@ class _Run:
     def _put_source(self, name: str) -> None:
         """The new state is the table; the old one is told from it by the differential: `new - plus + minus`."""
         facts = capture_one(self.context, name)
-        new = Ref(name, Version.NEW)
-        self.tables.put_later(new, lambda: self._source(name))
+        new, came, went = (Ref(name, version) for version in (Version.NEW, Version.PLUS, Version.MINUS))
+        hidden = self._hidden(name)
+        self.tables.put_later(new, lambda: self._source(name, hidden))
         if self.building:
             return
-        columns = self.context.source(name).columns
-        sides = [
-            self._staged(folder(facts["staged"], sign) if rows else None, columns)
-            for sign, rows in ((1, facts["inserted"]), (-1, facts["deleted"]))
-        ]
-        (plus, minus) = sides
-        self.tables.put(Ref(name, Version.PLUS), *plus)
-        self.tables.put(Ref(name, Version.MINUS), *minus)
-        came = tuple(part.table for part in plus)
+        columns = without(hidden, as_declared(self.context.source(name).columns))
+        for ref, sign, rows in ((came, 1, facts["inserted"]), (went, -1, facts["deleted"])):
+            self.tables.put(ref, *self._staged(folder(facts["staged"], sign) if rows else None, columns))
+        if hidden:
+            self._cancel(came, went)
+        plus, minus = (self.tables.parts(ref) for ref in (came, went))
+        less = tuple(part.table for part in plus)
 
         def old() -> Iterator[Part]:
-            yield from (Part(part.table, (*part.less, *came)) for part in self.tables.parts(new))
+            yield from (Part(part.table, (*part.less, *less)) for part in self.tables.parts(new))
             yield from minus
 
         self.tables.put_later(Ref(name, Version.OLD), old)
 
-    def _source(self, name: str) -> tuple[Part, ...]:
+    def _hidden(self, name: str) -> AbstractSet[int]:
+        """The columns of a source that this stratum does not ask for; none where rows may differ in those alone."""
+        source = self.context.source(name)
+        if not self._single(name) or not (self.building or single_rows(self.context, source) is not None):
+            return frozenset()
+        read = places_read((step for phase in self.procedure.phases for step in phase.steps), name)
+        every = frozenset(range(len(source.columns)))
+        return frozenset() if read is None else every - read - set(source.key_places)
+
+    def _single(self, name: str) -> bool:
+        return bool(capture_one(self.context, name).get("single"))
+
+    def _cancel(self, one: Ref, other: Ref) -> None:
+        """Rows that come and go in what is read of them do neither."""
+        if self.tables.empty(one) or self.tables.empty(other):
+            return
+        left, right = (self.tables.whole(ref) for ref in (one, other))
+        kept = [self.tables.make(self.tables.without(*pair)) for pair in ((left, [other]), (right, [one]))]
+        for ref, table in zip((one, other), kept, strict=True):
+            self.tables.put(ref, Part(table))
+
+    def _source(self, name: str, hidden: AbstractSet[int]) -> tuple[Part, ...]:
         context = self.context
         pin = RecordedPin.from_manifest(context.run.sources[name])
-        table = bind_source(self.tables, context.layout.root, context.source(name), pin)
-        table.bag = self.tallying
+        table = bind_source(self.tables, context.layout.root, context.source(name), pin, hidden=hidden)
+        table.bag = self.tallying and not self._single(name)
         return (Part(table),)
 
     def _put_view(self, name: str) -> None:
-        facts, columns = view_facts(self.context, name), self.context.view(name).columns
+        facts, columns = view_facts(self.context, name), as_declared(self.context.view(name).columns)
         self._put_old(name)
         for version, side in ((Version.PLUS, facts["plus"]), (Version.MINUS, facts["minus"])):
             self.tables.put(Ref(name, version), *self._staged(side["path"], columns))
@@ -184,10 +207,8 @@ class _Run:
 
         self.tables.put_later(Ref(name, Version.OLD), old)
 
-    def _staged(self, path: str | None, columns: tuple[Column, ...]) -> tuple[Part, ...]:
-        if path is None:
-            return ()
-        return (Part(inputs.bind_folder(self.tables, path, as_declared(columns))),)
+    def _staged(self, path: str | None, columns: tuple[Stored, ...]) -> tuple[Part, ...]:
+        return () if path is None else (Part(inputs.bind_folder(self.tables, path, columns)),)
 
     def _counters(self, view: str) -> CounterTables:
         """The stored counters; where no row can have two derivations, none are stored and needed."""

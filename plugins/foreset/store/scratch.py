@@ -16,4 +16,6 @@ def cursor() -> duckdb.DuckDBPyConnection:
 @functools.lru_cache(maxsize=1)
 def _database(_process: int) -> duckdb.DuckDBPyConnection:
     """By process, since the threads of a database do not live on in a fork."""
-    return duckdb.connect()
+    connection = duckdb.connect()
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    return connection

@@ -46,10 +46,9 @@ def sampled(rows: Rows, columns: tuple[Column, ...], size: int, seed: int) -> li
     found = rows.came if isinstance(rows, SignedFiles) else rows
     if found is None or found == () or size <= 0:
         return []
-    with _bound(found, columns) as connection:
-        names = ", ".join(quoted(column.name) for column in columns)
-        query = f"SELECT {names} FROM t USING SAMPLE reservoir({int(size)} ROWS) REPEATABLE ({int(seed)})"  # noqa: S608 - quoted
-        drawn = to_rows(connection.sql(query).to_arrow_table(), columns)
+    with _bound(found, columns) as bound:
+        query = f"SELECT * FROM {bound.text} USING SAMPLE reservoir({int(size)} ROWS) REPEATABLE ({int(seed)})"  # noqa: S608 - quoted
+        drawn = to_rows(bound.ask(query).to_arrow_table(), columns)
     return sorted(set(drawn), key=repr)
 
 
@@ -67,17 +66,17 @@ def _last(rows: Plain, columns: tuple[Column, ...], wanted: Sequence[Row], at: s
     """The places in `wanted` of the rows that are there, with the greatest `at`: 0, or the refresh that wrote them."""
     if rows == ():
         return {}
-    with _bound(rows, columns, hidden=[SEQ] if at == SEQ else []) as connection:
+    with _bound(rows, columns, hidden=[SEQ] if at == SEQ else []) as bound:
         keys = key_table(wanted, [column.type for column in columns])
-        connection.register("wanted", keys.append_column("n", pa.array(np.arange(len(wanted)))))
+        bound.connection.register("wanted", keys.append_column("n", pa.array(np.arange(len(wanted)))))
         # NULL is looked for where there is one only: plain equality lets DuckDB skip what cannot match.
         same = (
             f"t.{quoted(column.name)} {'IS NOT DISTINCT FROM' if any(row[i] is None for row in wanted) else '='} k.k{i}"
             for i, column in enumerate(columns)
         )
-        entries = f"(SELECT * FROM t{_narrowed(columns, wanted)}) t"  # noqa: S608 - quoted
+        entries = f"(SELECT * FROM {bound.text}{_narrowed(columns, wanted)}) t"  # noqa: S608 - quoted
         query = f"SELECT k.n, max({at}) FROM {entries} JOIN wanted k ON {' AND '.join(same)} GROUP BY k.n"  # noqa: S608 - quoted
-        return dict(connection.sql(query).fetchall())
+        return dict(bound.ask(query).fetchall())
 
 
 def _narrowed(columns: Sequence[Column], wanted: Sequence[Row]) -> str:
@@ -88,27 +87,33 @@ def _narrowed(columns: Sequence[Column], wanted: Sequence[Row]) -> str:
     return ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """Rows under the name `t` in a query: two statements would take longer than a look at few of them."""
+
+    connection: duckdb.DuckDBPyConnection
+    text: str
+    values: dict[str, list[str]]
+
+    def ask(self, query: str) -> duckdb.DuckDBPyRelation:
+        """What a query over `text` gives."""
+        return self.connection.sql(query, params=self.values)
+
+
 @contextmanager
-def _bound(rows: Plain, columns: Sequence[Column], hidden: Sequence[str] = ()) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection with a view `t` of the rows, in the types of the columns; `hidden` ones are those of a signed
-    table's folders.
-    """
-    entries = f"entries{next(_LOOKS)}"  # a view of files is seen by all connections, and looks go side by side
+def _bound(rows: Plain, columns: Sequence[Column], hidden: Sequence[str] = ()) -> Iterator[_Bound]:
+    """The rows in the types of the columns; `hidden` ones are those of a signed table's folders."""
+    texts = ", ".join([*(cast(column) for column in columns), *hidden])
     with scratch.cursor() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
         if isinstance(rows, tuple):
-            scan = connection.read_parquet(list(rows), hive_partitioning=bool(hidden), union_by_name=True)
-            scan.create_view(entries)
+            source, values = (
+                f"read_parquet($files, hive_partitioning={bool(hidden)}, union_by_name=true)",
+                {"files": [*rows]},
+            )
         else:
-            connection.register(entries, rows)
-        texts = ", ".join([*(cast(column) for column in columns), *hidden])
-        connection.execute(f"CREATE TEMP VIEW t AS SELECT {texts} FROM {entries}")  # noqa: S608 - quoted
-        try:
-            yield connection
-        finally:
-            connection.execute("DROP VIEW t")
-            if isinstance(rows, tuple):
-                connection.execute(f"DROP VIEW {entries}")
+            source, values = f"entries{next(_LOOKS)}", {}
+            connection.register(source, rows)
+        yield _Bound(connection, f"(SELECT {texts} FROM {source}) t", values)  # noqa: S608 - quoted
 
 
 _LOOKS = itertools.count(1)

@@ -8,7 +8,8 @@ from foreset.verify.codes import Codes, Distinct, Grown, Indexed, Numbers, nothi
 from foreset.verify.groups import Facts
 from foreset.verify.passing import Asked, Schemas
 
-FEW_LOOKS, FEW_KEYS = 2, 500  # of one kind; beyond either, all rows are asked for
+FEW_LOOKS, FEW_KEYS = 2, 500  # of one kind; beyond either, all rows are asked for ...
+ROWS_A_LOOK = 25_000  # ... but by one more look for so many rows: to take them takes as long
 
 
 @dataclass(slots=True)
@@ -38,12 +39,15 @@ class Looks:
         fresh = looked.asked.add(packed)
         if len(fresh):
             looked.looks += 1
-        often = looked.looks > FEW_LOOKS or len(looked.asked) > FEW_KEYS
+        often = len(looked.asked) > FEW_KEYS or looked.looks > FEW_LOOKS + self._patience(relation, looked.looks)
         index = self._indexed(relation, known) if often else None
         if index is not None:
             return index.meet(packed)
         self._fetch(relation, known, keys[fresh], looked.rows)
         return looked.rows.meet(packed)
+
+    def _patience(self, relation: str, looks: int) -> float:
+        return (self.facts.fanout(relation, ()) or 0.0) / ROWS_A_LOOK if looks > FEW_LOOKS else 0.0
 
     def _indexed(self, relation: str, known: Asked) -> Indexed | None:
         if relation not in self._whole:
