@@ -10,9 +10,13 @@ from random import Random
 import numpy as np
 import pytest
 
-from foreset.ir.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, decimal
+from foreset.ir.rules import Atom, Comparison, Rule
+from foreset.ir.terms import Const, Value, Var
+from foreset.ir.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, Type, decimal
 from foreset.ir.values import NAN
-from foreset.verify.codes import Codes, Distinct, Grown, Indexed
+from foreset.verify import bindings
+from foreset.verify.batches import Batch, Binder
+from foreset.verify.codes import Codes, Distinct, Grown, Indexed, told_apart
 
 
 def test_one_number_for_equal_values_of_a_family() -> None:
@@ -38,16 +42,57 @@ def test_widened_values_have_the_numbers_of_the_wider_type() -> None:
 
 @pytest.mark.parametrize("width", [0, 1, 2, 3, 5])
 def test_rows_are_packed_apart(width: int) -> None:
-    """Equal rows have one number, in every call, and others have others."""
+    """Equal rows have one number, in every call, and others have others; large numbers are packed in another way."""
     rng, codes = Random(width), Codes()
+    numbers = [0, 1, 2, (1 << 21) - 1, 1 << 21, (1 << 31) - 1]
     seen: dict[tuple[int, ...], int] = {}
     for _ in range(4):
-        rows = np.array([[rng.randrange(4) for _ in range(width)] for _ in range(50)], dtype=np.int64).reshape(
-            50, width
-        )
+        drawn = [[rng.choice(numbers[: rng.choice((3, 6))]) for _ in range(width)] for _ in range(50)]
+        rows = np.array(drawn, dtype=np.int64).reshape(50, width)
+        apart = told_apart(rows).tolist()
+        assert len(set(zip(apart, map(tuple, rows.tolist()), strict=True))) == len(set(apart))
+        assert len(set(apart)) == len(set(map(tuple, rows.tolist())))
         for row, packed in zip(rows.tolist(), codes.packed(rows).tolist(), strict=True):
             assert seen.setdefault(tuple(row), packed) == packed
     assert len(set(seen.values())) == len(seen)
+
+
+def test_ranks_are_in_the_order_of_values() -> None:
+    codes = Codes()
+    words = ["b", None, "ab", "Z", "", "é", "b"]
+    one, other = codes.column(words, STRING), codes.column(list(reversed(words)), STRING)
+    left, right = codes.ranks(one, other)
+    for mine, theirs, a, b in zip(left.tolist(), right.tolist(), words, reversed(words), strict=True):
+        assert (mine == 0, theirs == 0) == (a is None, b is None)
+        if a is not None and b is not None:
+            assert (mine < theirs, mine == theirs) == (a < b, a == b)
+
+
+@pytest.mark.parametrize("op", ["=", "!=", "<", "<=", ">", ">="])
+@pytest.mark.parametrize(
+    ("values", "one", "other"),
+    [
+        ([1, 2, 10, None, -3], INT, BIGINT),
+        (["a", "B", "", None, "ab"], STRING, STRING),
+        ([Decimal("1.50"), Decimal("-2.00"), None], decimal(4, 2), decimal(4, 2)),
+        ([True, False, None], BOOLEAN, BOOLEAN),
+    ],
+)
+def test_comparisons_of_columns_are_those_of_the_reference(
+    op: str, values: list[Value], one: Type, other: Type
+) -> None:
+    """Two variables, and a variable with a constant on either side."""
+    codes = Codes()
+    binder = Binder(codes, {})
+    pairs = [(x, y) for x in values for y in values]
+    batch = Batch(("X", "Y"), codes.rows(pairs, [one, other]))
+    constant = Const(next(value for value in values if value is not None), one)
+    rule = Rule(Atom("r", ()), (), types={"X": one, "Y": other})
+    for left, right in ((Var("X"), Var("Y")), (Var("Y"), constant), (constant, Var("X"))):
+        literal = Comparison(op, left, right)
+        holds = bindings.tester(literal, ("X", "Y"), rule)
+        wanted = [pair for pair in pairs if holds(pair) is not None]
+        assert codes.tuples(binder.holding(literal, batch, rule).rows) == wanted
 
 
 def test_sets_and_lookups_that_grow() -> None:

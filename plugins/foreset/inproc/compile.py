@@ -21,7 +21,7 @@ from foreset.ir.rules import Atom, Literal, Rule, literal_variables
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Value, Var
 from foreset.ir.types import Type, widen
-from foreset.plan.joining import cost, start
+from foreset.plan.joining import better_from, cost, start
 from foreset.store.types import column_names
 
 
@@ -35,8 +35,8 @@ def derive(rule: Rule, tables: Tables, within: Table | None = None) -> Sql | Non
     if any(map(tables.empty_unopened, refs)) or any(map(tables.empty, refs)):
         return None
     plan = Plan(rule, tables)
-    least = min((tables.count(Ref(atom.relation, atom.version)) for atom in atoms), default=0)
-    restricted = within is not None and atoms and least < within.rows
+    head = {var.name for var in literal_variables(rule.head)}
+    restricted = within is not None and not better_from(within.rows, head, atoms, partial(_fanout, tables))
     if within is not None and not restricted:
         _start_from(plan, within)
     waiting: list[Literal] = [literal for literal in rule.body if not isinstance(literal, Atom)]
@@ -48,12 +48,12 @@ def derive(rule: Rule, tables: Tables, within: Table | None = None) -> Sql | Non
         if isinstance(plan.current, Table) and not plan.current.rows:
             return None
     settle(plan, waiting, _exclude)
-    head = _head(plan)
+    found = _head(plan)
     if within is None or not restricted:
-        return head
+        return found
     names = column_names(len(tables.schemas[rule.head.relation]))
     same = " AND ".join(f"h.{name} IS NOT DISTINCT FROM w.{name}" for name in names)
-    return Sql(f"SELECT h.* FROM ({head.text}) h SEMI JOIN {within.name} w ON {same}", head.values)
+    return Sql(f"SELECT h.* FROM ({found.text}) h SEMI JOIN {within.name} w ON {same}", found.values)
 
 
 def _needed(rule: Rule, literals: Sequence[Literal]) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from foreset.ir.rules import Atom, literal_variables
 from foreset.ir.terms import Const, Var
@@ -34,19 +35,30 @@ def start(atoms: Sequence[Atom], fanout: Fanout) -> Atom:
     The atom with the fewest rows may be a poor start: from one region by its nations and their suppliers to a fifth
     of all order lines, where a few changed orders lead to a few lines.
     """
-    return min(atoms, key=lambda atom: _work(atom, atoms, fanout))
+    return min(atoms, key=lambda atom: _from_atom(atom, atoms, fanout))
 
 
-def _work(first: Atom, atoms: Sequence[Atom], fanout: Fanout) -> float:
-    size = work = fanout(first, None)
-    met, left = _names(first), [atom for atom in atoms if atom is not first]
+def better_from(rows: float, names: AbstractSet[str], atoms: Sequence[Atom], fanout: Fanout) -> bool:
+    """Whether a join passes through fewer rows when it begins with some that are at hand, under these names."""
+    return _work(rows, names, atoms, fanout) <= min(
+        (_from_atom(atom, atoms, fanout) for atom in atoms), default=math.inf
+    )
+
+
+def _from_atom(first: Atom, atoms: Sequence[Atom], fanout: Fanout) -> float:
+    return _work(fanout(first, None), _names(first), [atom for atom in atoms if atom is not first], fanout)
+
+
+def _work(size: float, met: AbstractSet[str], atoms: Sequence[Atom], fanout: Fanout) -> float:
+    """All rows that a join with `atoms` passes through, which begins with `size` rows."""
+    total, left = size, list(atoms)
     while left:
         atom = min(left, key=lambda each: fanout(each, met))
         size *= fanout(atom, met)
-        work += size
-        met |= _names(atom)
+        total += size
+        met = met | _names(atom)
         left.remove(atom)
-    return work
+    return total
 
 
 def _names(atom: Atom) -> set[str]:
