@@ -48,8 +48,8 @@ def _spec(rng: Random, kind: str, wide: str) -> list[str]:
     key = sorted(rng.sample(range(width), moving))
     one = "1" if kind == "int" else '"b"'
     rules = [_base(rng, width, one) for _ in range(rng.choices((1, 2, 3), (60, 30, 10))[0])]
-    doubled = width == 2 and rng.random() < 0.15
-    steps = ["v(X, Y) :- v(X, Z), v(Z, Y)"] if doubled else [
+    doubled = width == 2 and rng.random() < 0.2
+    steps = ["v(X, Y) :- v(X, Z), v(Z, Y)", *["v(X, Y) :- v(Y, X)"] * (rng.random() < 0.5)] if doubled else [
         _step(rng, width, key, one) for _ in range(rng.choices((1, 2, 3), (60, 30, 10))[0])]  # fmt: skip
     columns = ", ".join(f"c{i}: {wide}" for i in range(width))
     blank = ", ".join(["X", *["_"] * (width - 1)])

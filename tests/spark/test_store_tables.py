@@ -124,7 +124,7 @@ def test_rebase_appends_and_compacts_in_one_version(spark: SparkSession, layout:
     plus, minus = frame(spark, [("y", 1.0, None)]), frame(spark, ODD_AGAIN)
     written = pins.write_once(
         run, path, first.version,
-        lambda txn: signed.rebase(spark, path, first.version, plus, minus, run.seq, txn), absolute=True)  # fmt: skip
+        lambda txn: signed.rebase(path, first.version, plus, minus, run.seq, txn), absolute=True)  # fmt: skip
     assert written.version == first.version + 1
     assert seen(spark, layout, written.version) == sorted(map(repr, [("x", 1.0, None), ("y", 1.0, None)]))
     assert not signed.describe(path, written.version).minus_rows

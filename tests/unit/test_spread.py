@@ -49,6 +49,7 @@ ADMITTED = {
     "right": (stratum(BASE, RIGHT), (0,)),
     "left": (stratum(BASE, LEFT), (1,)),
     "doubled": (stratum(BASE, "v(X, Y) :- v(Z, Y), v(X, Z)"), (0,)),
+    "mirrored": (stratum(BASE, "v(X, Y) :- v(Y, X)", "v(X, Y) :- v(X, Z), v(Z, Y)"), (0,)),
     "nothing carried": (stratum("v(X) :- s(X)", "v(X) :- e(X, Z), v(Z)", columns=("c0",)), (0,)),
     "two carried": (stratum("v(X, Y, Y) :- e(X, Y)", "v(X, P, Q) :- v(Z, P, Q), e(Z, X)", columns="abc"), (0,)),
     "a wider view": (stratum(BASE, RIGHT, wide="bigint"), (0,)),
@@ -58,6 +59,8 @@ ADMITTED = {
 }
 REFUSED = {
     "both directions": (stratum(BASE, RIGHT, LEFT), "do not bind"),
+    "only mirrored": (stratum(BASE, "v(X, Y) :- v(Y, X)"), "do not bind"),
+    "mirrored by another": (stratum(BASE, "v(X, Y) :- v(Y, X), s(X)", "v(X, Y) :- v(X, Z), v(Z, Y)"), "itself twice"),
     "no recursion": (stratum(BASE), "one recursive view"),
     "read twice": (stratum(BASE, "v(X, Y) :- v(X, Z), v(Z, Y), s(Z)"), "itself twice"),
     "multiplied": (stratum(BASE, "v(X, Y) :- e(X, _), s(Z), v(Z, Y)"), "multiplied"),
@@ -85,7 +88,7 @@ def test_refused(shape: str) -> None:
 def test_what_a_key_begins_with_may_be_whom_it_needs() -> None:
     """Then one relation is derived, once for each state."""
     helpers = {shape: len(spread(found).helpers) for shape, (found, _) in ADMITTED.items()}
-    assert helpers == {**dict.fromkeys(ADMITTED, 2), "right": 1, "doubled": 1}
+    assert helpers == {**dict.fromkeys(ADMITTED, 2), "right": 1, "doubled": 1, "mirrored": 1}
 
 
 # ---------------------------------------------------------------- bits against sets

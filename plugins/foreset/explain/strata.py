@@ -18,6 +18,7 @@ from foreset.ir.strata import Layering, Stratum
 from foreset.ir.text import print_rule
 from foreset.maintain.algorithm1 import maintenance_rules
 from foreset.plan.choose import Situation, Size, choose
+from foreset.plan.layout import laid_out
 from foreset.plan.place import RULE
 from foreset.plan.translate import COUNTED, MAINTAINING, keeps_counters, refusal, single_derivation
 
@@ -71,6 +72,7 @@ class ViewFacts:
     declared: str
     rules: dict[str, str]
     maintenance: tuple[Maintenance, ...]
+    laid_out: tuple[str, ...] = ()  # the columns by whose values its rows are stored side by side, the first ones first
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +98,14 @@ class StratumFacts:
 
 def facts_of(program: Program, layering: Layering) -> tuple[StratumFacts, ...]:
     """The facts of every stratum of a program in normal form."""
-    return tuple(_facts(program, stratum) for stratum in layering.strata)
+    return tuple(_facts(program, layering, stratum) for stratum in layering.strata)
 
 
-def _facts(program: Program, stratum: Stratum) -> StratumFacts:
+def _facts(program: Program, layering: Layering, stratum: Stratum) -> StratumFacts:
     return StratumFacts(
         stratum.number,
         stratum.level,
-        tuple(_view(program, stratum, view) for view in stratum.views),
+        tuple(_view(program, layering, stratum, view) for view in stratum.views),
         stratum.reads,
         stratum.depends_on,
         stratum.recursive,
@@ -125,7 +127,7 @@ def _strategies(stratum: Stratum) -> tuple[str, ...]:
     return ("aggregate", "recompute") if stratum.aggregation else (*MAINTAINING, "recompute")
 
 
-def _view(program: Program, stratum: Stratum, view: View) -> ViewFacts:
+def _view(program: Program, layering: Layering, stratum: Stratum, view: View) -> ViewFacts:
     columns = program.columns_of()
     found = maintenance_rules(view, stratum, columns) if not (view.aggregation or view.called) else ()
     return ViewFacts(
@@ -139,6 +141,7 @@ def _view(program: Program, stratum: Stratum, view: View) -> ViewFacts:
         tuple(
             Maintenance(one.label, print_rule(readable(one.rule, columns), "paper"), one.origin.name) for one in found
         ),
+        tuple(view.columns[place].name for place in laid_out(view, layering)),
     )
 
 

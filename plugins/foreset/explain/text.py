@@ -42,6 +42,7 @@ def stratum_text(stratum: StratumFacts) -> Iterator[str]:
     yield _fact("counters", _COUNTERS[stratum.counters])
     if stratum.supports:
         yield _fact("supports", "kept: each derivation is a row, which says what it stands on")
+    yield _fact("laid out", "; ".join(_laid_out(view, alone=len(stratum.views) == 1) for view in stratum.views))
     yield _fact("engine", stratum.engine)
     if stratum.base:
         yield _fact("base", stratum.base)
@@ -50,6 +51,10 @@ def stratum_text(stratum: StratumFacts) -> Iterator[str]:
     yield from _block("rules", [rule for view in stratum.views for rule in view.rules.values()])
     yield from _block("strategies", list(map(_admission, stratum.strategies)))
     yield from _block("taken on", _nights(stratum.auto))
+
+
+def _laid_out(view: ViewFacts, *, alone: bool) -> str:
+    return f"{'' if alone else view.name + ' '}by {', '.join(view.laid_out)}"
 
 
 def maintenance_text(view: ViewFacts) -> Iterator[str]:

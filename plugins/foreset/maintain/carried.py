@@ -6,8 +6,9 @@ In `closure(X, Y) :- edge(X, Z), closure(Z, Y)` the second column is carried: wh
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from foreset.analyse.keys import ends_at, joining, recursive_atoms
 from foreset.ir.program import View
@@ -25,12 +26,14 @@ class Carrying:
     view: View
     key: tuple[int, ...]  # the columns that are not carried
     doubled: bool = False  # `p(X, Z), p(Z, Y)`: what each key begins with is also whom it needs
+    mirrored: bool = False  # `p(X, Y) :- p(Y, X)` beside that: the closure of what is turned round, too
 
     @property
     def base(self) -> tuple[Rule, ...]:
         """The rules that do not read the view."""
         recursive = [rule for rule, _ in recursive_atoms(self.view)]
-        return tuple(rule for rule in self.view.rules if rule not in recursive)
+        found = tuple(rule for rule in self.view.rules if rule not in recursive)
+        return (*found, *map(_turned, found)) if self.mirrored else found
 
 
 def carrying(stratum: Stratum) -> Carrying | str:
@@ -41,8 +44,9 @@ def carrying(stratum: Stratum) -> Carrying | str:
     if any(column.type.element for column in view.columns):
         return "it has a column of lists"
     pairs = tuple(recursive_atoms(view))
-    if all(_doubles(rule, view) for rule, _ in pairs):
-        return Carrying(view, (0,), doubled=True)
+    doubling, mirrors = ([test(rule, view) for rule, _ in pairs] for test in (_doubles, _mirrors))
+    if any(doubling) and all(map(operator.or_, doubling, mirrors)):
+        return Carrying(view, (0,), doubled=True, mirrored=any(mirrors))
     if any(sum(atom.relation == view.name for atom, _ in atoms(rule)) > 1 for rule, _ in pairs):
         return "a rule reads the view itself twice"
     kept = [i for i in range(len(view.columns)) if all(_carries(rule, atom, i) for rule, atom in pairs)]
@@ -99,6 +103,17 @@ def _doubles(rule: Rule, view: View) -> bool:
             if rule.head.args == (x, y) and z == same and _distinct(x, z, y):
                 return True
     return False
+
+
+def _mirrors(rule: Rule, view: View) -> bool:
+    """The rule is `p(X, Y) :- p(Y, X)`, over columns of one type."""
+    if len(rule.body) != 1 or len(rule.head.args) != 2 or len({column.type for column in view.columns}) != 1:
+        return False
+    return all(isinstance(one, Atom) and one.args[::-1] == rule.head.args and _distinct(*one.args) for one in rule.body)
+
+
+def _turned(rule: Rule) -> Rule:
+    return replace(rule, head=replace(rule.head, args=rule.head.args[::-1]))
 
 
 def _pairs(found: Sequence[tuple[Term, ...]]) -> list[tuple[Term, Term]]:

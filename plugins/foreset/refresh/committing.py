@@ -12,11 +12,13 @@ import pyarrow.dataset as arrow_dataset
 
 from foreset.ir.program import Column, View
 from foreset.ir.types import BIGINT
+from foreset.plan.layout import laid_out
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.inputs import view_facts
 from foreset.refresh.staging import staged_frame
 from foreset.store import arrow, counters, manifest, pins, signed
 from foreset.store.capture import RecordedPin
+from foreset.store.clustered import clustered
 from foreset.store.epochs import close_run
 from foreset.store.layout import is_local
 from foreset.store.pins import Txn, Written
@@ -72,7 +74,7 @@ def _write_view(context: Context, view: View) -> ViewPin:
 
 def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts, minus: Facts) -> Written:
     path, seq, run = context.layout.view(view.name), context.run.seq, context.run
-    columns = _declared(view.columns)
+    columns, order = _declared(view.columns), _order(context, view)
     if previous is None:
         signed.create(path, columns)
         return pins.write_once(run, path, None, _load(context, view, path, plus), absolute=True)
@@ -83,29 +85,38 @@ def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts
         def rebase(txn: Txn) -> None:
             if _few(context, plus, minus) and previous.rows <= IN_PROCESS_ROWS:
                 sides = _arrow(plus, columns), _arrow(minus, columns)
-                signed.rebase_arrow(path, previous.version, *sides, seq, txn)
+                signed.rebase_arrow(path, previous.version, *sides, seq, txn, order)
                 return
             came, went = staged_frame(context, plus, view.columns), staged_frame(context, minus, view.columns)
-            signed.rebase(context.spark, path, previous.version, came, went, seq, txn)
+            signed.rebase(path, previous.version, came, went, seq, txn, order)
 
         return pins.write_once(run, path, previous.version, rebase, absolute=True)
 
     def append(txn: Txn) -> None:
         if _few(context, plus, minus):
-            signed.append_arrow(path, _arrow(plus, columns), _arrow(minus, columns), seq, txn)
+            came, went = (clustered(_arrow(side, columns), order) for side in (plus, minus))
+            signed.append_arrow(path, came, went, seq, txn)
         else:
-            came, went = staged_frame(context, plus, view.columns), staged_frame(context, minus, view.columns)
+            frames = (staged_frame(context, side, view.columns) for side in (plus, minus))
+            came, went = (None if frame is None else signed.ordered(frame, order) for frame in frames)
             signed.append(path, came, went, seq, txn)
 
     return pins.write_once(run, path, previous.version, append)
 
 
+def _order(context: Context, view: View) -> tuple[str, ...]:
+    """By which columns rows of a view are stored side by side."""
+    return tuple(view.columns[place].name for place in laid_out(view, context.layering))
+
+
 def _load(context: Context, view: View, path: str, plus: Facts) -> Callable[[Txn], None]:
+    order = _order(context, view)
+
     def load(txn: Txn) -> None:
         if _few(context, plus):
-            signed.load_arrow(path, _arrow(plus, _declared(view.columns)), context.run.seq, txn)
+            signed.load_arrow(path, clustered(_arrow(plus, _declared(view.columns)), order), context.run.seq, txn)
             return
-        signed.load(path, _rows(context, plus, view.columns), context.run.seq, txn)
+        signed.load(path, signed.ordered(_rows(context, plus, view.columns), order), context.run.seq, txn)
 
     return load
 
@@ -135,14 +146,15 @@ def _write_counters(context: Context, view: str, before: StatePin | None, change
     stored = (*declared, Column("_base", BIGINT), Column("_recursive", BIGINT))
     if before is not None and not changes["rows"]:
         return before
+    order = _order(context, context.view(view))
     path = context.layout.state(view) if before is None else context.layout.resolve(before.path)
     kinds = _declared(stored)
 
     def load(txn: Txn) -> None:
         if _few(context, changes):
-            counters.load_arrow(path, _arrow(changes, kinds), seq, txn)
+            counters.load_arrow(path, clustered(_arrow(changes, kinds), order), seq, txn)
             return
-        counters.load(path, _rows(context, changes, stored), names, seq, txn)
+        counters.load(path, signed.ordered(_rows(context, changes, stored), order), names, seq, txn)
 
     def append(txn: Txn) -> None:
         if _few(context, changes):

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foreset.errors import ForesetError
+from foreset.store.clustered import ROW_GROUP
 from foreset.store.files import read_commit, sync_file
 from foreset.store.layout import is_local, join, normal_root
 
@@ -235,16 +236,14 @@ def replace_exactly(table: DeltaTable, data: pa.Table, mark: Mark, transactions:
 def _write_exactly(
     table: DeltaTable, data: pa.Table, mark: Mark, transactions: Mapping[str, int], *, replace: bool
 ) -> int:
-    from deltalake import write_deltalake
+    from deltalake import WriterProperties, write_deltalake
     from deltalake.exceptions import CommitFailedError
 
     expected = table.version() + 1
-    note = properties(mark, transactions)
+    note, shape = properties(mark, transactions), WriterProperties(max_row_group_size=ROW_GROUP, compression="SNAPPY")
+    how = {"mode": "overwrite", "schema_mode": "overwrite"} if replace else {"mode": "append"}
     try:
-        if replace:
-            write_deltalake(table, data, mode="overwrite", schema_mode="overwrite", commit_properties=note)
-        else:
-            write_deltalake(table, data, mode="append", commit_properties=note)
+        write_deltalake(table, data, commit_properties=note, writer_properties=shape, **how)  # type: ignore[call-overload]
     except CommitFailedError as error:
         raise Moved(str(error)) from error
     sync_file(commit_file(table.table_uri, expected))

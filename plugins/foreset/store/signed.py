@@ -136,13 +136,13 @@ def compact(spark: SparkSession, path: str, version: int, columns: Sequence[str]
 
 
 def rebase(
-    spark: SparkSession,
     path: str,
     version: int,
     plus: DataFrame | None,
     minus: DataFrame | None,
     seq: int,
     txn: pins.Txn,
+    order: Sequence[str] = (),
 ) -> None:
     """Append and compact in one version: what a refresh does when the threshold is passed."""
     from foreset.store.canonical import without
@@ -150,20 +150,28 @@ def rebase(
     frame = plus if plus is not None else minus
     assert frame is not None, "an empty differential is not written at all"
     columns = frame.columns
-    rows = read(spark, path, version, columns)
+    rows = read(frame.sparkSession, path, version, columns)
     if minus is not None:
         rows = without(rows, minus, columns)
-    load(path, rows if plus is None else rows.unionByName(plus), seq, txn)
+    load(path, ordered(rows if plus is None else rows.unionByName(plus), order), seq, txn)
 
 
-def rebase_arrow(path: str, version: int, plus: pa.Table, minus: pa.Table, seq: int, txn: pins.Txn) -> None:
+def rebase_arrow(
+    path: str, version: int, plus: pa.Table, minus: pa.Table, seq: int, txn: pins.Txn, order: Sequence[str] = ()
+) -> None:
     """The same for rows that fit into this process."""
     import pyarrow as pa
 
     from foreset.store import arrow
+    from foreset.store.clustered import clustered
 
     rows = arrow.difference(arrow.read(path, version, plus.column_names).cast(plus.schema), minus)
-    load_arrow(path, pa.concat_tables([rows, plus]), seq, txn)
+    load_arrow(path, clustered(pa.concat_tables([rows, plus]), order), seq, txn)
+
+
+def ordered(frame: DataFrame, order: Sequence[str]) -> DataFrame:
+    """Each file of a frame in the order of these columns: what is looked up together lies together."""
+    return frame.sortWithinPartitions(*map(ticked, order)) if order else frame
 
 
 def describe(path: str, version: int | None = None) -> Extent:
