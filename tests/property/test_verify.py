@@ -191,6 +191,13 @@ def linear_program(rng: Random) -> str:
     if rng.random() < 0.1:
         steps.append(f"{head('X', 'Y')} :- {head('3', 'Y')}, mark(X)")
 
+    if width == 2 and rng.random() < 0.25:  # it reads itself twice, and perhaps in a mirror
+        both = rng.sample([head("X", "Z"), head("Z", "Y")], 2)
+        steps = [
+            f"{head('X', 'Y')} :- {', '.join(both)}",
+            *[f"{head('X', 'Y')} :- {head('Y', 'X')}"] * rng.randrange(2),
+        ]
+
     def read(x: str, y: str) -> str:
         return head(x, y).replace("C", rng.choice(("1", "_")))
 

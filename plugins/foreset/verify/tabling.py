@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from foreset.ir.terms import Row
 from foreset.verify.batches import Batch, Binder
 from foreset.verify.carried import Carriage, carriage, named, parted
 from foreset.verify.codes import Codes, Distinct, Grown, Numbered, Numbers, nothing, without_null
+from foreset.verify.doubled import linear
 from foreset.verify.flows import Flow
 from foreset.verify.groups import Facts, GroupFacts, member_schemas
 from foreset.verify.looks import Looks
@@ -282,10 +283,15 @@ class Solver:
     codes: Codes = field(default_factory=Codes)
 
     def __post_init__(self) -> None:
+        self.layering = replace(self.layering, strata=tuple(map(self._read_once, self.layering.strata)))
         groups = {s.names[0]: s.views[0] for s in self.layering.strata if s.aggregation}
         if groups:
             self.schemas = {**self.schemas, **member_schemas(groups.values())}
             self.facts = GroupFacts(self.facts, groups, self._members, self._plain_rules)
+
+    def _read_once(self, stratum: Stratum) -> Stratum:
+        views = (linear(view, self.schemas[view.name]) if derived(view) else view for view in stratum.views)
+        return replace(stratum, views=tuple(views))
 
     def which(self, rows: Mapping[str, set[Row]], goals: Mapping[Goal, set[Row]]) -> dict[str, set[Row]]:
         """Those of `rows`, by view, that are among the answers of the goals."""
