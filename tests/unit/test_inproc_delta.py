@@ -41,9 +41,10 @@ def txn(number: int) -> Txn:
     return Txn(f"app-{number}", number, Mark("write", token=str(number)))
 
 
-def test_signed_rows_over_many_refreshes(tmp_path: Path) -> None:
-    """Rows come, go and come back, with NULLs: as `arrow.read` sees them after each refresh."""
-    path, columns = str(tmp_path / "view"), {"a": "bigint", "b": "string"}
+@pytest.mark.parametrize("folder", ["view", "a=9/_seq=7/view"])
+def test_signed_rows_over_many_refreshes(tmp_path: Path, folder: str) -> None:
+    """Rows come, go and come back, with NULLs: as `arrow.read` sees them after each refresh, in whatever folder."""
+    path, columns = str(tmp_path / folder), {"a": "bigint", "b": "string"}
     signed.create(path, columns)
     rng, rows = Random(3), set[tuple[int | None, str | None]]()
     pool = [(a, b) for a in (1, 2, None) for b in ("x", "y", None)]

@@ -20,7 +20,7 @@ from foreset.inproc.tables import Part, Sql, Table, Tables
 from foreset.inproc.types import widening
 from foreset.ir.types import BIGINT, Type
 from foreset.store import delta
-from foreset.store.delta import SEQ, SIGN
+from foreset.store.delta import ENTRIES, SEQ, SEQ_OF_ENTRY, SIGN
 from foreset.store.files import filesystem, list_files
 from foreset.store.layout import is_local
 from foreset.store.types import duck_type
@@ -111,8 +111,8 @@ def _entries(
     files = delta.on_this_disk(path, listed)
     if files:
         try:
-            scan = tables.connection.read_parquet(files, hive_partitioning=True, union_by_name=True)
-            return tables.make(_typed(_named(tables, scan, entries), entries))
+            read = tables.make(Sql(f"SELECT *, {SEQ_OF_ENTRY} FROM {ENTRIES}", {"files": files}))
+            return tables.make(_typed(_named(tables, tables.connection.table(read.name), entries), entries))
         except duckdb.Error:  # a column that no file has yet
             pass
     return _taken(tables, data().to_table([column.name for column in entries]), entries)

@@ -77,7 +77,7 @@ def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts
     columns, order = _declared(view.columns), _order(context, view)
     if previous is None:
         signed.create(path, columns)
-        return pins.write_once(run, path, None, _load(context, view, path, plus), absolute=True)
+        return pins.write_once(run, path, None, _load(context, view, path, plus, order), absolute=True)
     path = context.layout.resolve(previous.path)
     extent = signed.describe(path, previous.version)
     if signed.Threshold().passed(extent, plus["rows"], minus["rows"]):
@@ -109,9 +109,7 @@ def _order(context: Context, view: View) -> tuple[str, ...]:
     return tuple(view.columns[place].name for place in laid_out(view, context.layering))
 
 
-def _load(context: Context, view: View, path: str, plus: Facts) -> Callable[[Txn], None]:
-    order = _order(context, view)
-
+def _load(context: Context, view: View, path: str, plus: Facts, order: Sequence[str]) -> Callable[[Txn], None]:
     def load(txn: Txn) -> None:
         if _few(context, plus):
             signed.load_arrow(path, clustered(_arrow(plus, _declared(view.columns)), order), context.run.seq, txn)

@@ -48,7 +48,7 @@ def check_key(context: Context, source: Source, facts: Mapping[str, Any]) -> boo
     if facts["single"]:
         return True
     seen = _seen(context, source)
-    if seen and not facts["moved"] and not facts["taken_whole"]:
+    if seen and not facts["moved"]:
         return bool(seen.get("single"))
     # Where the key was single and capture cannot say whether it still is, all rows are looked at where that is quick.
     anew = facts["taken_whole"] or not seen

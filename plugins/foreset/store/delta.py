@@ -39,6 +39,10 @@ KEEP_ALL = {
 SINCE_CHECKPOINT = 20  # entries that a reader of a manifest may need: those before are in a checkpoint
 MANY_FILES = 500  # of a table; DuckDB opens each to see its columns
 SIGN, SEQ = "_sign", "_seq"  # hidden columns of a view: +1 came, -1 went, and in which refresh
+# For DuckDB: the rows of `$files` as they stand there, and the refresh that wrote an entry, by its file's own folder.
+# If folders were taken for partitions, one above the whole warehouse such as `a=9` would stand for a column `a`.
+ENTRIES = "read_parquet($files, filename='the file', hive_partitioning=false, union_by_name=true)"
+SEQ_OF_ENTRY = f"""CAST(regexp_extract("the file", '{SEQ}=([0-9]+)/[^/]*$', 1) AS BIGINT) AS {SEQ}"""
 MARK = "userMetadata"  # Spark writes its commit note under this name; our deltalake commits do the same
 
 

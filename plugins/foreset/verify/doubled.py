@@ -13,11 +13,12 @@ from dataclasses import replace
 from foreset.ir.program import View
 from foreset.ir.rules import Atom, Rule, atoms, literal_variables
 from foreset.ir.terms import Term, Var
+from foreset.ir.types import Type
 
 END = "the other end"  # no variable of a spec has spaces in its name
 
 
-def linear(view: View, kinds: Sequence[object]) -> View:
+def linear(view: View, kinds: Sequence[Type]) -> View:
     """The view with rules that read it once; as it is where they are of another kind. `kinds`: types of its columns."""
     recursive = [rule for rule in view.rules if any(atom.relation == view.name for atom, _ in atoms(rule))]
     if len(kinds) != 2 or kinds[0] != kinds[1] or not any(map(_doubles, recursive)):
@@ -30,11 +31,11 @@ def linear(view: View, kinds: Sequence[object]) -> View:
     return replace(view, rules=(*base, *(_step(rule, kinds[0]) for rule in base)))
 
 
-def _step(rule: Rule, kind: object) -> Rule:
+def _step(rule: Rule, kind: Type) -> Rule:
     start, middle = rule.head.args
     link = Atom(rule.head.relation, (middle, Var(END)))
     head = replace(rule.head, args=(start, Var(END)))
-    return replace(rule, head=head, body=(*rule.body, link), types={**rule.types, END: kind})  # type: ignore[dict-item]
+    return replace(rule, head=head, body=(*rule.body, link), types={**rule.types, END: kind})
 
 
 def _doubles(rule: Rule) -> bool:

@@ -16,7 +16,7 @@ from pyarrow.dataset import Dataset
 from foreset.ir.program import Column
 from foreset.ir.terms import Row
 from foreset.store import scratch
-from foreset.store.delta import SEQ
+from foreset.store.delta import ENTRIES, SEQ, SEQ_OF_ENTRY
 from foreset.store.quoting import quoted
 from foreset.verify.facts import cast, key_table, to_rows
 
@@ -66,7 +66,7 @@ def _last(rows: Plain, columns: tuple[Column, ...], wanted: Sequence[Row], at: s
     """The places in `wanted` of the rows that are there, with the greatest `at`: 0, or the refresh that wrote them."""
     if rows == ():
         return {}
-    with _bound(rows, columns, hidden=[SEQ] if at == SEQ else []) as bound:
+    with _bound(rows, columns, dated=at == SEQ) as bound:
         keys = key_table(wanted, [column.type for column in columns])
         bound.connection.register("wanted", keys.append_column("n", pa.array(np.arange(len(wanted)))))
         # NULL is looked for where there is one only: plain equality lets DuckDB skip what cannot match.
@@ -101,15 +101,12 @@ class _Bound:
 
 
 @contextmanager
-def _bound(rows: Plain, columns: Sequence[Column], hidden: Sequence[str] = ()) -> Iterator[_Bound]:
-    """The rows in the types of the columns; `hidden` ones are those of a signed table's folders."""
-    texts = ", ".join([*(cast(column) for column in columns), *hidden])
+def _bound(rows: Plain, columns: Sequence[Column], *, dated: bool = False) -> Iterator[_Bound]:
+    """The rows in the types of the columns; `dated` entries of a signed table with the refresh that wrote each."""
+    texts = ", ".join([*(cast(column) for column in columns), *([SEQ_OF_ENTRY] if dated else [])])
     with scratch.cursor() as connection:
         if isinstance(rows, tuple):
-            source, values = (
-                f"read_parquet($files, hive_partitioning={bool(hidden)}, union_by_name=true)",
-                {"files": [*rows]},
-            )
+            source, values = ENTRIES, {"files": list(rows)}
         else:
             source, values = f"entries{next(_LOOKS)}", {}
             connection.register(source, rows)

@@ -72,15 +72,15 @@ class SourceFacts:
         if self.fanout(relation, ()) * len(columns) > WHOLE_VALUES:
             return None
         names = ", ".join(quoted(column.name) for column in columns)
-        word = "SELECT" if relation in self.single else "SELECT DISTINCT"
-        table = self._connection.sql(f"{word} {names} FROM {view}").to_arrow_table()
+        table = self._connection.sql(f"{self._select(relation)} {names} FROM {view}").to_arrow_table()
         self.rows_read[relation] = self.rows_read.get(relation, 0) + table.num_rows
         found = [_numbers(table.column(i), column, codes) for i, column in enumerate(columns)]
         return stacked(found, table.num_rows)
 
     def fanout(self, relation: str, known: Asked) -> float:
         """Rows for one key, about: rows by distinct keys."""
-        if known and set(self.single.get(relation, (None,))) <= set(known):
+        key = self.single.get(relation)
+        if key is not None and set(key) <= set(known):
             return 1.0
         if (relation, known) not in self._fanouts:
             if relation not in self._opened:
@@ -122,6 +122,10 @@ class SourceFacts:
             )
         return self._keys[relation]
 
+    def _select(self, relation: str) -> str:
+        """Rows as they are where no two are copies of one."""
+        return "SELECT" if relation in self.single else "SELECT DISTINCT"
+
     def _tell_apart(self, relation: str, count: int) -> bool:
         if self.fanout(relation, tuple(range(count))) > NEARLY_ONE:
             return False
@@ -138,8 +142,7 @@ class SourceFacts:
         columns = self.columns[relation]
         self._open(relation)
         names = [quoted(column.name) for column in columns]
-        word = "SELECT" if relation in self.single else "SELECT DISTINCT"
-        query = f"{word} {', '.join('s.' + name for name in names)} FROM {quoted('s_' + relation)} s"
+        query = f"{self._select(relation)} {', '.join('s.' + name for name in names)} FROM {quoted('s_' + relation)} s"
         if known:
             self._connection.register(KEYS, key_table(keys, [columns[p].type for p in known]))
             on = " AND ".join(f"s.{names[p]} = k.k{i}" for i, p in enumerate(known))

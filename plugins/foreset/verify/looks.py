@@ -39,15 +39,17 @@ class Looks:
         fresh = looked.asked.add(packed)
         if len(fresh):
             looked.looks += 1
-        often = len(looked.asked) > FEW_KEYS or looked.looks > FEW_LOOKS + self._patience(relation, looked.looks)
-        index = self._indexed(relation, known) if often else None
+        index = self._indexed(relation, known) if self._often(relation, looked) else None
         if index is not None:
             return index.meet(packed)
         self._fetch(relation, known, keys[fresh], looked.rows)
         return looked.rows.meet(packed)
 
-    def _patience(self, relation: str, looks: int) -> float:
-        return (self.facts.fanout(relation, ()) or 0.0) / ROWS_A_LOOK if looks > FEW_LOOKS else 0.0
+    def _often(self, relation: str, looked: _Looked) -> bool:
+        if len(looked.asked) > FEW_KEYS:
+            return True
+        more = looked.looks - FEW_LOOKS  # the size is only asked for after the first looks
+        return more > 0 and more > (self.facts.fanout(relation, ()) or 0.0) / ROWS_A_LOOK
 
     def _indexed(self, relation: str, known: Asked) -> Indexed | None:
         if relation not in self._whole:
