@@ -15,17 +15,18 @@ import pytest
 from tests.property.programs import random_case
 from tests.refresh_cases import in_normal_form, load_program
 
-from foreset.ir.program import Program
+from foreset.ir.program import Program, View
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.reference.naive import evaluate
 from foreset.store.types import arrow_type
+from foreset.verify.carried import Carriage
 from foreset.verify.codes import Codes, Numbers
 from foreset.verify.facts import SourceFacts, key_table
 from foreset.verify.flows import Flow
 from foreset.verify.origins import hints, origins
 from foreset.verify.sample import Staged, draw
-from foreset.verify.tabling import derivable
+from foreset.verify.solving import derivable
 from foreset.verify.verdict import error_bound
 
 SEED = 7_000_000
@@ -169,6 +170,8 @@ TOPS = (
     ["top(X, Y) :- edge(X, Y), mark(Y)", "top(X, Y) :- tag(X, A, B), {p_ab}, top(B, Y)"],  # asks again and again
     ["top(X, Y) :- edge(X, Y)", "top(X, Y) :- edge(X, A), {p_ax}, top(A, Y)"],
     ["top(X, Y) :- edge(X, Y)", "top(X, Y) :- tag(A, X, B), {p_ab}, top(B, Y)"],
+    ["top(X, Y) :- {p_xy}, Y > 1"],  # by the key alone
+    ["top(X, Y) :- edge(Y, X), {p_xa}, A != Y", "top(X, Y) :- tag(X, Y, _), not {p_x_}"],
 )
 
 
@@ -201,7 +204,7 @@ def linear_program(rng: Random) -> str:
     def read(x: str, y: str) -> str:
         return head(x, y).replace("C", rng.choice(("1", "_")))
 
-    atoms = {f"p_{x}{y}".lower(): read(x, y) for x, y in ("XY", "YX", "X1", "AB", "AX")}
+    atoms = {f"p_{x}{y}".lower(): read(x, y) for x, y in ("XY", "YX", "X1", "AB", "AX", "XA", "X_")}
     top = [rule.format(**atoms) for rule in rng.choice(TOPS)]
     names = ("x", "y", "z")[:width]
     columns = "{" + ", ".join(f"{name}: int" for name in names) + "}"
@@ -222,7 +225,7 @@ def linear_sources(rng: Random) -> dict[str, frozenset[Row]]:
 def test_what_travels_together_arrives_as_what_goes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Recursion that hands columns on, both ways, with cycles, NULLs, negation below and above, and little room."""
     taken: Counter[str] = Counter()
-    take, questions = Flow.take, Flow.questions
+    take, questions, from_key = Flow.take, Flow.questions, Carriage.from_key
 
     def counted_take(flow: Flow, goals: Numbers) -> tuple[Numbers, Numbers]:
         fresh, left = take(flow, goals)
@@ -235,6 +238,11 @@ def test_what_travels_together_arrives_as_what_goes_alone(monkeypatch: pytest.Mo
         taken["by row"] += len(rows)
         return rows
 
+    def counted_from_key(one: Carriage) -> tuple[View, ...]:
+        taken["by key alone"] += 1
+        return from_key(one)
+
+    monkeypatch.setattr(Carriage, "from_key", counted_from_key)
     monkeypatch.setattr(Flow, "take", counted_take)
     monkeypatch.setattr(Flow, "questions", counted_questions)
     for seed in range(SEED, SEED + LINEAR_PROGRAMS):
@@ -252,13 +260,15 @@ def test_what_travels_together_arrives_as_what_goes_alone(monkeypatch: pytest.Mo
                 combinations = itertools.product((None, *range(1, 7)), repeat=len(schemas[name]))
                 near = rng.sample(sorted(database[name], key=repr), min(size, len(database[name])))
                 asked[name] = {*rng.sample(list(combinations), size), *near}
-            found = derivable(asked, layering, SetFacts(sources, schemas), schemas)
+            sizes = {name: len(database[name]) for name in schemas if rng.random() < 0.5}
+            found = derivable(asked, layering, SetFacts(sources, schemas), schemas, sizes)
             for name in names:
                 true = asked[name] & database[name]
                 assert found[name] == true, f"seed {seed}, {name} of {names}:\n{text}\n{sources}"
     print(dict(taken))
     assert taken["inside"] > 30 * LINEAR_PROGRAMS
     assert min(taken["no room"], taken["by row"]) > 5 * LINEAR_PROGRAMS
+    assert taken["by key alone"] > LINEAR_PROGRAMS / 2
 
 
 @pytest.mark.slow

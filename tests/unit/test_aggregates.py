@@ -35,7 +35,7 @@ from foreset.rewrite.pipeline import Prepared, prepare
 from foreset.spec.load import load_file, load_text
 from foreset.testing.run import run_tests
 from foreset.verify.facts import SourceFacts
-from foreset.verify.tabling import derivable
+from foreset.verify.solving import derivable
 
 HEAD = """group: g
 sources:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -9,24 +12,40 @@ from foreset.ir.program import Column
 from foreset.ir.types import BIGINT, STRING
 from foreset.verify.codes import Codes
 from foreset.verify.facts import SourceFacts
-from foreset.verify.looks import Looks
+from foreset.verify.looks import Looks, Whole
 
 ROWS = [(1, "a"), (1, "b"), (2, "a"), (2, "a"), (None, "c"), (3, None)]
 TABLE = pa.table({"n": pa.array([r[0] for r in ROWS], pa.int64()), "s": pa.array([r[1] for r in ROWS], pa.string())})
 
 
-@pytest.mark.parametrize(("looks", "most"), [(0, 100), (100, 100), (0, 2)])
-def test_a_source_taken_whole_answers_as_queries_do(looks: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("part", "most"), [(0.0, 100), (math.inf, 100), (0.0, 2)])
+def test_a_source_taken_whole_answers_as_queries_do(part: float, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """NULL meets no key, copies count once, a key without rows has none; too many rows are asked for one by one."""
-    monkeypatch.setattr("foreset.verify.looks.FEW_LOOKS", looks)
+    monkeypatch.setattr("foreset.verify.looks.PART", part)
     monkeypatch.setattr("foreset.verify.facts.WHOLE_VALUES", most)
     source = SourceFacts({"r": (Column("n", BIGINT), Column("s", STRING))}, lambda _: TABLE)
     codes = Codes()
     look = Looks(source, codes, {"r": (BIGINT, STRING)})
-    found = {}
-    for key in (1, 2, 3, 4):
-        places, rows = look.meet("r", (0,), codes.rows([(key,)], [BIGINT]))
-        assert not places.any()
-        found[key] = sorted(codes.tuples(rows), key=repr)
-    assert found == {1: [(1, "a"), (1, "b")], 2: [(2, "a")], 3: [(3, None)], 4: []}
-    assert (source.rows_read["r"] == len(set(ROWS))) is (looks == 0 and most == 100)
+    for _ in range(2):  # after some looks all rows are taken, or never
+        found = {}
+        for key in (1, 2, 3, 4):
+            places, rows = look.meet("r", (0,), codes.rows([(key,)], [BIGINT]))
+            assert not places.any()
+            found[key] = sorted(codes.tuples(rows), key=repr)
+        assert found == {1: [(1, "a"), (1, "b")], 2: [(2, "a")], 3: [(3, None)], 4: []}
+    by_key = len(set(ROWS)) - 1  # no key asks for NULL
+    assert (source.rows_read["r"] > by_key) is (part == 0 and most == 100)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_index_by_some_columns_finds_what_all_of_them_ask_for(seed: int) -> None:
+    """Whatever columns tell rows apart: the same rows as by comparing every row with every key."""
+    rng = np.random.default_rng(seed)
+    rows = np.column_stack([rng.integers(1, 1 + most, 400) for most in rng.choice([1, 2, 5, 40, 400], 4)])
+    whole, codes = Whole(rows), Codes()
+    for known in [(), (2,), (0, 1), (1, 3), (0, 2, 3), (0, 1, 2, 3)]:
+        keys = np.concatenate([rows[:30, list(known)], rng.integers(1, 400, (10, len(known)))])
+        places, found = whole.meet(known, keys, codes)
+        met = sorted(zip(places.tolist(), map(tuple, found.tolist()), strict=True))
+        same = (rows[None, :, list(known)] == keys[:, None, :]).all(axis=2)
+        assert met == sorted((place, tuple(rows[row].tolist())) for place, row in np.argwhere(same).tolist())

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from foreset.errors import SourceError, UsageError
-from foreset.refresh.checking import compare, open_quickly, published
+from foreset.refresh.checking import Ground, compare, open_quickly, published
 from foreset.refresh.context import Stopwatch, read_spec
 from foreset.refresh.editing import edits_of
 from foreset.store import arrow, manifest
@@ -44,13 +44,7 @@ def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
             raise SourceError(f"source `{name}` has a table feature that only Spark reads", "verify during a refresh")
         return found
 
-    checked, mismatches = compare(
-        staged,
-        program,
-        layering,
-        SourceFacts(program.columns_of(), opener),
-        size,
-        row.seq,
-        lambda name: (opener(name),),
-    )
+    sizes = {name: pin.rows for name, pin in row.views.items()}
+    ground = Ground(SourceFacts(program.columns_of(), opener), lambda name: (opener(name),), sizes)
+    checked, mismatches = compare(staged, program, layering, ground, size, row.seq)
     return Verdict(str(size), checked, mismatches, watch.seconds)

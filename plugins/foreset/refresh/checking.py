@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from foreset.ir.terms import Value
 from foreset.refresh.asking import table_now
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.context import Context, Stopwatch
-from foreset.refresh.inputs import source_at, view_facts
+from foreset.refresh.inputs import pin_of, source_at, view_facts
 from foreset.refresh.recounting import differences
 from foreset.store import arrow, delta, manifest
 from foreset.store.capture.stage import folder
@@ -29,7 +30,7 @@ from foreset.verify.entries import Plain, Rows, SignedFiles, holds, sampled
 from foreset.verify.facts import SourceFacts
 from foreset.verify.origins import Hint, Pairs, hints, origins
 from foreset.verify.sample import Claim, Staged, draw
-from foreset.verify.tabling import derivable
+from foreset.verify.solving import derivable
 from foreset.verify.verdict import Mismatch, Verdict
 
 if TYPE_CHECKING:
@@ -89,34 +90,39 @@ def _sampled(context: Context, size: int) -> tuple[dict[str, dict[str, int]], li
 
     keyed = [source for source in context.program.sources if source.key and capture_one(context, source.name)["single"]]
     single = {source.name: source.key_places for source in keyed}
-    facts = SourceFacts(context.program.columns_of(), opener, single)
-    return compare(staged, context.program, context.layering, facts, size, context.run.seq, nearby)
+    ground = Ground(SourceFacts(context.program.columns_of(), opener, single), nearby, _sizes(context))
+    return compare(staged, context.program, context.layering, ground, size, context.run.seq)
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What rows are held to."""
+
+    facts: SourceFacts
+    nearby: Callable[[str], Sequence[Rows]]  # rows of a source, among whose values absent rows are looked for
+    sizes: Mapping[str, int]  # rows of views, where that is known
 
 
 def compare(
     staged: Mapping[str, Staged],
     program: Program,
     layering: Layering,
-    facts: SourceFacts,
+    ground: Ground,
     size: int,
     seed: int,
-    nearby: Callable[[str], Sequence[Rows]],
 ) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:
-    """Draw rows from what is staged (or published), recompute them, and say where the two differ.
-
-    `nearby` gives rows of a source, among whose values absent rows are looked for.
-    """
+    """Draw rows from what is staged (or published), recompute them, and say where the two differ."""
     if not staged or not size:
         return {}, []
     share = max(LEAST_PER_VIEW, size // len(staged))
     columns = program.columns_of()
     schemas = {name: tuple(column.type for column in relation) for name, relation in columns.items()}
-    near = _near(columns, origins(layering, schemas), nearby, share // 4, seed)
+    near = _near(columns, origins(layering, schemas), ground.nearby, share // 4, seed)
     with ThreadPoolExecutor(DRAWING) as pool:  # DuckDB draws, and leaves Python alone meanwhile
         drawn = pool.map(lambda name: draw(staged[name], share, seed, near(name)), staged)
         claims = dict(zip(staged, drawn, strict=True))
     rows = {name: {claim.row for claim in found} for name, found in claims.items()}
-    true = derivable(rows, layering, facts, schemas)
+    true = derivable(rows, layering, ground.facts, schemas, ground.sizes)
     checked = {name: _kinds(found) for name, found in claims.items()}
     return checked, [
         Mismatch(name, claim.row, claim.present, claim.kind)
@@ -166,6 +172,15 @@ def _own_way(context: Context, view: str) -> bool:
 def _ran(context: Context, view: str) -> bool:
     facts = context.mark(f"stratum-{context.layering.of(view).number}") or {}
     return facts.get("strategy") != "skip"
+
+
+def _sizes(context: Context) -> dict[str, int]:
+    """How many rows each view will have."""
+    found = {}
+    for view in context.program.views:
+        facts, pin = view_facts(context, view.name), pin_of(context, view.name)
+        found[view.name] = (pin.rows if pin else 0) + facts["plus"]["rows"] - facts["minus"]["rows"]
+    return found
 
 
 def _kinds(claims: list[Claim]) -> dict[str, int]:

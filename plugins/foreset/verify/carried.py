@@ -3,6 +3,9 @@
 Goals that differ in such *carried* columns alone take the same way down, and their answers the same way up. So the
 view is taken apart: *steps* lead from the key of a goal (its other columns) to the keys of the goals below, whatever
 is carried, and the rules without recursion start what goes up. `flows.py` sends what is carried along the steps.
+
+A goal that gives the key alone wants all that is carried. As written, each key below it would be such a goal, too, with
+all answers of its own; instead, what the goal's key reaches by steps is found first (`Carriage.from_key`).
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ FEW = 4.0  # rows of a source that a rule without recursion may find for one key
 
 @dataclass(frozen=True, slots=True)
 class Carriage:
-    """A recursive view that is asked for by all its columns, taken apart."""
+    """A recursive view that hands columns on, taken apart."""
 
     view: str
     kinds: tuple[Type, ...]
@@ -51,10 +54,43 @@ class Carriage:
         """The name of the others, which are asked by whole rows."""
         return f"{self.view}{HIDDEN}by row"
 
+    @property
+    def _from_key(self) -> tuple[str, str, str]:
+        """The names of the parts that goals by key alone have: steps, what is reached by some, and what starts."""
+        return f"{self.view}{HIDDEN}onward", f"{self.view}{HIDDEN}reached", f"{self.view}{HIDDEN}begun"
+
     def schemas(self) -> dict[str, tuple[Type, ...]]:
         """The columns of its parts."""
         key = tuple(self.kinds[position] for position in self.key)
-        return {self.steps.name: (*key, *key), self.by_key: self.kinds, self.by_row: self.kinds}
+        onward, reached, begun = self._from_key
+        rows = {self.by_key: self.kinds, self.by_row: self.kinds, begun: self.kinds}
+        return {**rows, self.steps.name: (*key, *key), onward: (*key, *key), reached: (*key, *key)}
+
+    def from_key(self) -> tuple[View, ...]:
+        """The view for goals that give its key alone, and then its parts."""
+        onward, reached, begun = self._from_key
+        here, there, beyond = (tuple(Var(f"{place} {p}") for p in self.key) for place in ("here", "there", "beyond"))
+        types = {var.name: self.kinds[p] for at in (here, there, beyond) for var, p in zip(at, self.key, strict=True)}
+        types |= {f"carried {p}": self.kinds[p] for p in self.carried}
+
+        def row(relation: str, key: Sequence[Var]) -> Atom:
+            given = dict(zip(self.key, key, strict=True))
+            return Atom(relation, tuple(given.get(p, Var(f"carried {p}")) for p in self.whole))
+
+        def view(name: str, *rules: tuple[Atom, ...]) -> View:
+            return View(name, (), tuple(Rule(head, tuple(body), types=types) for head, *body in rules))
+
+        pair = Atom(reached, (*here, *there))
+        return (
+            view(self.view, (row(self.view, here), row(begun, here)), (row(self.view, here), pair, row(begun, there))),
+            view(
+                reached,
+                (pair, Atom(onward, (*here, *there))),
+                (Atom(reached, (*here, *beyond)), pair, Atom(onward, (*there, *beyond))),
+            ),
+            View(onward, (), tuple(named(rule, onward) for rule in self.steps.rules)),
+            View(begun, (), tuple(named(rule, begun) for rule in self.starts)),
+        )
 
 
 def carriage(view: View, kinds: tuple[Type, ...]) -> Carriage | None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from foreset.verify.codes import Codes, Distinct, Grown, Indexed, Numbers, nothing
+import numpy as np
+
+from foreset.verify.codes import Codes, Distinct, Grown, Indexed, Numbers, nothing, told_apart
 from foreset.verify.groups import Facts
 from foreset.verify.passing import Asked, Schemas
 
-FEW_LOOKS, FEW_KEYS = 2, 500  # of one kind; beyond either, all rows are asked for ...
-ROWS_A_LOOK = 25_000  # ... but by one more look for so many rows: to take them takes as long
+# What looks at a relation cost, in values of a relation that is taken whole, which takes as long. Whoever has looked
+# often will go on, as a recursion does: so all is taken when looks have cost a part of that.
+A_LOOK, A_VALUE_FOUND, PART = 35_000, 6, 0.25
+FEW = 16  # rows that a key may find, of which those that differ elsewhere are dropped, before a second column helps
+TRIED = 5_000  # rows, to see how well columns tell rows apart
 
 
 @dataclass(slots=True)
@@ -18,7 +23,46 @@ class _Looked:
 
     rows: Grown
     asked: Distinct = field(default_factory=Distinct)
-    looks: int = 0
+
+
+@dataclass(slots=True)
+class Whole:
+    """All rows of a relation, in the order of one or two columns for each index."""
+
+    rows: Numbers
+    _tried: Numbers = field(init=False)
+    _indexes: dict[Asked, Indexed] = field(default_factory=dict)
+    _by: dict[Asked, Asked] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._tried = self.rows[:: max(1, len(self.rows) // TRIED)]
+
+    def meet(self, known: Asked, keys: Numbers, codes: Codes) -> tuple[Numbers, Numbers]:
+        """Pairs of a place in `keys` and a row whose columns `known` are that key."""
+        by = self._by.get(known)
+        if by is None:
+            by = self._by[known] = self._telling(known)
+        if by not in self._indexes:
+            self._indexes[by] = Indexed.of(codes.packed(self.rows[:, list(by)]), self.rows)
+        places, rows = self._indexes[by].meet(codes.packed(keys[:, [known.index(column) for column in by]]))
+        same = np.ones(len(places), dtype=np.bool_)
+        for at, column in enumerate(known):
+            if column not in by:
+                same &= rows[:, column] == keys[places, at]
+        return (places, rows) if same.all() else (places[same], rows[same])
+
+    def _telling(self, known: Asked) -> Asked:
+        """The one or two columns by which a look finds fewest rows."""
+        best = min(((column,) for column in known), key=self._found_by, default=())
+        if len(known) < 2 or self._found_by(best) <= FEW:
+            return best
+        return min(((*best, column) for column in known if column not in best), key=self._found_by)
+
+    def _found_by(self, columns: Asked) -> float:
+        """How many rows the key of a row finds, about: as often as two of the tried rows have one key."""
+        _, counts = np.unique(told_apart(self._tried[:, list(columns)]), return_counts=True)
+        tried = len(self._tried)
+        return 1 + len(self.rows) * float((counts * (counts - 1)).sum()) / max(tried * (tried - 1), 1)
 
 
 @dataclass(slots=True)
@@ -28,38 +72,31 @@ class Looks:
     facts: Facts
     codes: Codes
     schemas: Schemas
-    _whole: dict[str, Numbers | None] = field(default_factory=dict)  # None: too many rows for that
-    _indexes: dict[tuple[str, Asked], Indexed] = field(default_factory=dict)
+    _whole: dict[str, Whole | None] = field(default_factory=dict)  # None: too many rows for that
     _looked: dict[tuple[str, Asked], _Looked] = field(default_factory=dict)
+    _spent: dict[str, int] = field(default_factory=dict)  # on looks, by relation
 
     def meet(self, relation: str, known: Asked, keys: Numbers) -> tuple[Numbers, Numbers]:
         """Pairs of a place in `keys` and a row whose columns `known` are that key."""
+        whole = self._taken(relation)
+        if whole is not None:
+            return whole.meet(known, keys, self.codes)
         packed = self.codes.packed(keys)
         looked = self._looked.setdefault((relation, known), _Looked(Grown(len(self.schemas[relation]))))
-        fresh = looked.asked.add(packed)
-        if len(fresh):
-            looked.looks += 1
-        index = self._indexed(relation, known) if self._often(relation, looked) else None
-        if index is not None:
-            return index.meet(packed)
-        self._fetch(relation, known, keys[fresh], looked.rows)
+        self._fetch(relation, known, keys[looked.asked.add(packed)], looked.rows)
         return looked.rows.meet(packed)
 
-    def _often(self, relation: str, looked: _Looked) -> bool:
-        if len(looked.asked) > FEW_KEYS:
-            return True
-        more = looked.looks - FEW_LOOKS  # the size is only asked for after the first looks
-        return more > 0 and more > (self.facts.fanout(relation, ()) or 0.0) / ROWS_A_LOOK
-
-    def _indexed(self, relation: str, known: Asked) -> Indexed | None:
+    def _taken(self, relation: str) -> Whole | None:
+        """All rows, where it is worth it by now; how many there are is only asked for after the first looks."""
         if relation not in self._whole:
-            self._whole[relation] = self.facts.whole(relation, self.codes)
-        rows = self._whole[relation]
-        if rows is None:
-            return None
-        if (relation, known) not in self._indexes:
-            self._indexes[relation, known] = Indexed.of(self.codes.packed(rows[:, list(known)]), rows)
-        return self._indexes[relation, known]
+            spent = self._spent.get(relation, 0)
+            if spent <= 2 * A_LOOK:
+                return None
+            if spent <= PART * (self.facts.fanout(relation, ()) or 0.0) * len(self.schemas[relation]):
+                return None
+            rows = self.facts.whole(relation, self.codes)
+            self._whole[relation] = None if rows is None else Whole(rows)
+        return self._whole[relation]
 
     def _fetch(self, relation: str, known: Asked, keys: Numbers, into: Grown) -> None:
         asked = self.codes.tuples(keys)
@@ -68,4 +105,5 @@ class Looks:
         found = self.facts.rows(relation, known, asked)
         rows = [row for key in asked for row in found.get(key, ())]
         coded = self.codes.rows(rows, self.schemas[relation]) if rows else nothing(into.width)
+        self._spent[relation] = self._spent.get(relation, 0) + A_LOOK + A_VALUE_FOUND * coded.size
         into.add(self.codes.packed(coded[:, list(known)]), coded)

@@ -5,38 +5,33 @@ needs another view leaves its bindings waiting at that view's table and goes on 
 answers come, so recursion and cycles end. All goals and answers of a wave go
 through a rule together.
 
-Negation takes two passes. The first leaves negated literals out: it finds a superset
-of the answers, and every goal that the true answers can need, those of negated
-literals included. The second goes through the strata from below and decides each
-negation against answers that are complete.
+A pass either leaves negated literals out and notes what they ask for, or decides them
+against answers that are complete; `solving.py` has the order of passes.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from foreset.ir.program import View
-from foreset.ir.rules import Atom, Negation, Rule, atoms
-from foreset.ir.strata import Layering, Stratum
-from foreset.ir.terms import Row
+from foreset.ir.rules import Atom, Negation, Rule
 from foreset.verify.batches import Batch, Binder
-from foreset.verify.carried import Carriage, carriage, named, parted
+from foreset.verify.carried import Carriage, named, parted
 from foreset.verify.codes import Codes, Distinct, Grown, Numbered, Numbers, nothing, without_null
-from foreset.verify.doubled import linear
 from foreset.verify.flows import Flow
-from foreset.verify.groups import Facts, GroupFacts, member_schemas
 from foreset.verify.looks import Looks
-from foreset.verify.passing import Asked, Passage, Schemas, passage
+from foreset.verify.passing import Asked, Passage, passage
 
 Goal = tuple[str, Asked]
 
 
 @dataclass(slots=True)
-class _Keys:
+class Keys:
     """A growing set of keys."""
 
     packed: Distinct = field(default_factory=Distinct)
@@ -65,45 +60,52 @@ class _Waiting:
 
 
 @dataclass(slots=True)
-class _Table:
+class Table:
     """The goals of one kind, their answers by key, and who waits for them."""
 
     answers: Grown
-    keys: _Keys = field(default_factory=_Keys)
+    keys: Keys = field(default_factory=Keys)
     known: Distinct = field(default_factory=Distinct)  # of the answers
     waiting: dict[tuple[int, int], _Waiting] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class _Common:
+class Common:
     """What both passes have in common: they order rules alike, or the second asks what the first did not."""
 
     looks: Looks
     binder: Binder
-    derived: Set[str]  # the views of all strata: nothing is known of their sizes in any pass
+    derived: Set[str]  # the views of all strata, and their parts
+    sizes: Mapping[str, int]  # of some of them
     carriages: Mapping[str, Carriage]
     passengers: dict[str, Numbered] = field(default_factory=dict)
 
     def fanout(self, relation: str, known: Asked) -> float | None:
-        """Rows for one key, about."""
-        return None if relation in self.derived else self.looks.facts.fanout(relation, known)
+        """Rows for one key, about; of a view it is known how many it has at most, and all of them take long to find."""
+        if relation not in self.derived:
+            return self.looks.facts.fanout(relation, known)
+        if relation not in self.sizes or not known:
+            return None
+        share: float = 1 - len(known) / len(self.binder.schemas[relation])
+        return math.pow(self.sizes[relation], share)
 
 
 @dataclass(slots=True)
-class _Pass:
+class Pass:
     """One pass over some strata: `views` are derived here, `settled` has final answers of lower ones."""
 
-    common: _Common
+    common: Common
     views: dict[str, View]
-    settled: Mapping[Goal, _Table]
+    settled: Mapping[Goal, Table]
     decide_negation: bool
-    tables: dict[Goal, _Table] = field(default_factory=dict)
-    negated: dict[Goal, _Keys] = field(default_factory=lambda: defaultdict(_Keys))
+    tables: dict[Goal, Table] = field(default_factory=dict)
+    negated: dict[Goal, Keys] = field(default_factory=lambda: defaultdict(Keys))
     _passages: dict[tuple[int, Asked], Passage] = field(default_factory=dict)
     _goals: dict[Goal, list[Numbers]] = field(default_factory=dict)
     _news: dict[Goal, list[Numbers]] = field(default_factory=dict)
     _flows: dict[str, Flow] = field(default_factory=dict)
     _parts: dict[str, Flow] = field(default_factory=dict)  # by the names of what a flow asks for
+    _from_key: dict[str, Sequence[Rule]] = field(default_factory=dict)  # of views that hand columns on
 
     @property
     def binder(self) -> Binder:
@@ -168,20 +170,31 @@ class _Pass:
             self._parts |= {part.name: flow for part in parts}
         return self._flows[relation]
 
-    def _table(self, goal: Goal) -> _Table:
+    def _table(self, goal: Goal) -> Table:
         if goal not in self.tables:
-            self.tables[goal] = _Table(Grown(len(self.binder.schemas[goal[0]])))
+            self.tables[goal] = Table(Grown(len(self.binder.schemas[goal[0]])))
         return self.tables[goal]
 
     def _begin(self, goal: Goal, keys: Numbers) -> None:
-        relation, asked = goal
         flow = self._flow(goal)
         if flow is not None:
             fresh, keys = flow.take(keys)
             self.ask((flow.way.steps.name, flow.way.key_of_step), fresh)
-        for rule in self.views[relation].rules if len(keys) else ():
-            way = self._passage(rule, asked)
+        for rule in self._rules(goal) if len(keys) else ():
+            way = self._passage(rule, goal[1])
             self._advance(way, 0, self.binder.begin(way, keys))
+
+    def _rules(self, goal: Goal) -> Sequence[Rule]:
+        """The rules of a view, in the form that suits what is given of it."""
+        relation, asked = goal
+        one = self.common.carriages.get(relation)
+        if one is None or asked != one.key:
+            return self.views[relation].rules
+        if relation not in self._from_key:
+            first, *parts = one.from_key()
+            self._from_key[relation] = first.rules
+            self.views |= {part.name: part for part in parts}
+        return self._from_key[relation]
 
     def _passage(self, rule: Rule, asked: Asked) -> Passage:
         key = (id(rule), asked)
@@ -271,128 +284,3 @@ class _Pass:
         if len(rows):
             table.answers.add(self.codes.packed(rows[:, list(goal[1])]), rows)
             self._news.setdefault(goal, []).append(rows)
-
-
-@dataclass(slots=True)
-class Solver:
-    """Answers goals over one state of the sources; views of groups are answered from their members."""
-
-    layering: Layering
-    facts: Facts
-    schemas: Schemas
-    codes: Codes = field(default_factory=Codes)
-
-    def __post_init__(self) -> None:
-        self.layering = replace(self.layering, strata=tuple(map(self._read_once, self.layering.strata)))
-        groups = {s.names[0]: s.views[0] for s in self.layering.strata if s.aggregation}
-        if groups:
-            self.schemas = {**self.schemas, **member_schemas(groups.values())}
-            self.facts = GroupFacts(self.facts, groups, self._members, self._plain_rules)
-
-    def _read_once(self, stratum: Stratum) -> Stratum:
-        views = (linear(view, self.schemas[view.name]) if derived(view) else view for view in stratum.views)
-        return replace(stratum, views=tuple(views))
-
-    def which(self, rows: Mapping[str, set[Row]], goals: Mapping[Goal, set[Row]]) -> dict[str, set[Row]]:
-        """Those of `rows`, by view, that are among the answers of the goals."""
-        tables = self._solve(goals, None)
-        found: dict[str, set[Row]] = defaultdict(set)
-        for (view, _), table in tables.items():
-            if view in rows:
-                asked = list(rows[view])
-                held = table.known.holds(self.codes.packed(self.codes.rows(asked, self.schemas[view])))
-                found[view] |= {row for row, there in zip(asked, held.tolist(), strict=True) if there}
-        return found
-
-    def _solve(self, goals: Mapping[Goal, set[Row]], extra: View | None) -> dict[Goal, _Table]:
-        """The tables of these goals; `extra` is a view that no stratum has."""
-        views = {view.name: view for stratum in self.layering.strata for view in stratum.views if derived(view)}
-        if extra is not None:
-            views[extra.name] = extra
-        carriages = {one.view: one for one in map(self._carriage, self.layering.strata) if one is not None}
-        parts = {name: kinds for one in carriages.values() for name, kinds in one.schemas().items()}
-        looks = Looks(self.facts, self.codes, self.schemas)
-        binder = Binder(self.codes, {**self.schemas, **parts})
-        first = _Pass(_Common(looks, binder, frozenset(views), carriages), views, {}, decide_negation=False)
-        for (relation, asked), keys in goals.items():
-            kinds = [self.schemas[relation][position] for position in asked]
-            first.ask((relation, asked), self.codes.rows(list(keys), kinds))
-        _explore(first)
-        tables = first.tables
-        if first.negated:
-            order = [stratum.views for stratum in self.layering.strata if derived(stratum.views[0])]
-            tables = _decided(first, [*order, *([(extra,)] if extra else [])])
-        return {goal: tables[goal] for goal in goals}
-
-    def _carriage(self, stratum: Stratum) -> Carriage | None:
-        view = stratum.views[0]
-        return carriage(view, self.schemas[view.name]) if len(stratum.views) == 1 and derived(view) else None
-
-    def _members(self, view: View, asked: Asked, keys: set[Row]) -> Iterable[Row]:
-        """The members of the groups whose columns `asked` are one of `keys`."""
-        aggregation = view.aggregation
-        assert aggregation is not None
-        goal = (aggregation.members, asked)
-        extra = None if aggregation.stored else View(aggregation.members, (), view.rules)
-        return self.codes.tuples(self._solve({goal: keys}, extra)[goal].answers.everything())
-
-    def _plain_rules(self, view: View) -> Sequence[Rule] | None:
-        """The rules of the members, if sources are all they read."""
-        aggregation = view.aggregation
-        assert aggregation is not None
-        own = {view.name: view for stratum in self.layering.strata for view in stratum.views}
-        rules = own[aggregation.members].rules if aggregation.stored else view.rules
-        return None if any(atom.relation in own for rule in rules for atom, _ in atoms(rule)) else rules
-
-
-def derived(view: View) -> bool:
-    """False for groups, for what domains answer, and for constraints: those are facts."""
-    return not (view.aggregation or view.called or view.constrained)
-
-
-def derivable(rows: Mapping[str, set[Row]], layering: Layering, facts: Facts, schemas: Schemas) -> dict[str, set[Row]]:
-    """Which of `rows`, by view, follow from the facts."""
-    solver = Solver(layering, facts, schemas)
-    groups = {stratum.names[0] for stratum in layering.strata if stratum.aggregation}
-    goals: dict[Goal, set[Row]] = defaultdict(set)
-    for view, wanted in rows.items():
-        for row in wanted:
-            asked = _given(row)
-            goals[view, asked].add(tuple(row[position] for position in asked))
-    gathered: dict[str, set[Row]] = defaultdict(set)  # first: what reads a view of few groups finds most of them known
-    for (view, asked), keys in goals.items():
-        if view in groups:
-            gathered[view] |= {row for group in solver.facts.rows(view, asked, keys).values() for row in group}
-    found = solver.which(rows, {goal: keys for goal, keys in goals.items() if goal[0] not in groups})
-    return {view: wanted & (gathered[view] | found[view]) for view, wanted in rows.items()}
-
-
-def _given(row: Row) -> Asked:
-    """NULLs are not asked by: they join with nothing, and are compared in the end."""
-    return tuple(i for i, value in enumerate(row) if value is not None)
-
-
-def _explore(first: _Pass) -> None:
-    """Run to the end, asking for what negated literals need as well."""
-    while True:
-        first.run()
-        before = sum(len(table.keys.packed) for table in first.tables.values())
-        for (relation, known), keys in list(first.negated.items()):
-            if relation in first.views:
-                first.ask((relation, known), keys.all(len(known)))
-        if sum(len(table.keys.packed) for table in first.tables.values()) == before:
-            return
-
-
-def _decided(first: _Pass, parts: Sequence[Sequence[View]]) -> dict[Goal, _Table]:
-    """The final answers, stratum by stratum: `parts` come in an order in which all they read is done."""
-    settled: dict[Goal, _Table] = {}
-    for part in parts:
-        own = {view.name: view for view in part}
-        work = _Pass(first.common, dict(own), settled, decide_negation=True)
-        for (relation, known), table in first.tables.items():
-            if relation in own:
-                work.ask((relation, known), table.keys.all(len(known)))
-        work.run()
-        settled |= work.tables
-    return settled

@@ -1,0 +1,161 @@
+"""Which rows follow from the facts: goals through passes of `tabling.py`.
+
+Negation takes two passes. The first leaves negated literals out: it finds a superset
+of the answers, and every goal that the true answers can need, those of negated
+literals included. The second goes through the strata from below and decides each
+negation against answers that are complete.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from foreset.ir.program import View
+from foreset.ir.rules import Rule, atoms
+from foreset.ir.strata import Layering, Stratum
+from foreset.ir.terms import Row
+from foreset.verify.batches import Binder
+from foreset.verify.carried import Carriage, carriage
+from foreset.verify.codes import Codes
+from foreset.verify.doubled import linear
+from foreset.verify.groups import Facts, GroupFacts, member_schemas
+from foreset.verify.looks import Looks
+from foreset.verify.passing import Asked, Schemas
+from foreset.verify.tabling import Common, Goal, Pass, Table
+
+
+@dataclass(slots=True)
+class Solver:
+    """Answers goals over one state of the sources; views of groups are answered from their members."""
+
+    layering: Layering
+    facts: Facts
+    schemas: Schemas
+    sizes: Mapping[str, int] = field(
+        default_factory=dict
+    )  # rows of views, where somebody knows: for the order of joins
+    codes: Codes = field(default_factory=Codes)
+
+    def __post_init__(self) -> None:
+        self.layering = replace(self.layering, strata=tuple(map(self._read_once, self.layering.strata)))
+        groups = {s.names[0]: s.views[0] for s in self.layering.strata if s.aggregation}
+        if groups:
+            self.schemas = {**self.schemas, **member_schemas(groups.values())}
+            self.facts = GroupFacts(self.facts, groups, self._members, self._plain_rules)
+
+    def _read_once(self, stratum: Stratum) -> Stratum:
+        views = (linear(view, self.schemas[view.name]) if derived(view) else view for view in stratum.views)
+        return replace(stratum, views=tuple(views))
+
+    def which(self, rows: Mapping[str, set[Row]], goals: Mapping[Goal, set[Row]]) -> dict[str, set[Row]]:
+        """Those of `rows`, by view, that are among the answers of the goals."""
+        tables = self._solve(goals, None)
+        found: dict[str, set[Row]] = defaultdict(set)
+        for (view, _), table in tables.items():
+            if view in rows:
+                asked = list(rows[view])
+                held = table.known.holds(self.codes.packed(self.codes.rows(asked, self.schemas[view])))
+                found[view] |= {row for row, there in zip(asked, held.tolist(), strict=True) if there}
+        return found
+
+    def _solve(self, goals: Mapping[Goal, set[Row]], extra: View | None) -> dict[Goal, Table]:
+        """The tables of these goals; `extra` is a view that no stratum has."""
+        views = {view.name: view for stratum in self.layering.strata for view in stratum.views if derived(view)}
+        if extra is not None:
+            views[extra.name] = extra
+        carriages = {one.view: one for one in map(self._carriage, self.layering.strata) if one is not None}
+        parts = {name: kinds for one in carriages.values() for name, kinds in one.schemas().items()}
+        looks = Looks(self.facts, self.codes, self.schemas)
+        binder = Binder(self.codes, {**self.schemas, **parts})
+        common = Common(looks, binder, views.keys() | parts.keys(), self.sizes, carriages)
+        first = Pass(common, views, {}, decide_negation=False)
+        for (relation, asked), keys in goals.items():
+            kinds = [self.schemas[relation][position] for position in asked]
+            first.ask((relation, asked), self.codes.rows(list(keys), kinds))
+        _explore(first)
+        tables = first.tables
+        if first.negated:
+            order = [stratum.views for stratum in self.layering.strata if derived(stratum.views[0])]
+            tables = _decided(first, [*order, *([(extra,)] if extra else [])])
+        return {goal: tables[goal] for goal in goals}
+
+    def _carriage(self, stratum: Stratum) -> Carriage | None:
+        view = stratum.views[0]
+        return carriage(view, self.schemas[view.name]) if len(stratum.views) == 1 and derived(view) else None
+
+    def _members(self, view: View, asked: Asked, keys: set[Row]) -> Iterable[Row]:
+        """The members of the groups whose columns `asked` are one of `keys`."""
+        aggregation = view.aggregation
+        assert aggregation is not None
+        goal = (aggregation.members, asked)
+        extra = None if aggregation.stored else View(aggregation.members, (), view.rules)
+        return self.codes.tuples(self._solve({goal: keys}, extra)[goal].answers.everything())
+
+    def _plain_rules(self, view: View) -> Sequence[Rule] | None:
+        """The rules of the members, if sources are all they read."""
+        aggregation = view.aggregation
+        assert aggregation is not None
+        own = {view.name: view for stratum in self.layering.strata for view in stratum.views}
+        rules = own[aggregation.members].rules if aggregation.stored else view.rules
+        return None if any(atom.relation in own for rule in rules for atom, _ in atoms(rule)) else rules
+
+
+def derived(view: View) -> bool:
+    """False for groups, for what domains answer, and for constraints: those are facts."""
+    return not (view.aggregation or view.called or view.constrained)
+
+
+def derivable(
+    rows: Mapping[str, set[Row]],
+    layering: Layering,
+    facts: Facts,
+    schemas: Schemas,
+    sizes: Mapping[str, int] | None = None,
+) -> dict[str, set[Row]]:
+    """Which of `rows`, by view, follow from the facts; `sizes` says how many rows views have, where that is known."""
+    solver = Solver(layering, facts, schemas, sizes or {})
+    groups = {stratum.names[0] for stratum in layering.strata if stratum.aggregation}
+    goals: dict[Goal, set[Row]] = defaultdict(set)
+    for view, wanted in rows.items():
+        for row in wanted:
+            asked = _given(row)
+            goals[view, asked].add(tuple(row[position] for position in asked))
+    gathered: dict[str, set[Row]] = defaultdict(set)  # first: what reads a view of few groups finds most of them known
+    for (view, asked), keys in goals.items():
+        if view in groups:
+            gathered[view] |= {row for group in solver.facts.rows(view, asked, keys).values() for row in group}
+    found = solver.which(rows, {goal: keys for goal, keys in goals.items() if goal[0] not in groups})
+    return {view: wanted & (gathered[view] | found[view]) for view, wanted in rows.items()}
+
+
+def _given(row: Row) -> Asked:
+    """NULLs are not asked by: they join with nothing, and are compared in the end."""
+    return tuple(i for i, value in enumerate(row) if value is not None)
+
+
+def _explore(first: Pass) -> None:
+    """Run to the end, asking for what negated literals need as well."""
+    while True:
+        first.run()
+        before = sum(len(table.keys.packed) for table in first.tables.values())
+        for (relation, known), keys in list(first.negated.items()):
+            if relation in first.views:
+                first.ask((relation, known), keys.all(len(known)))
+        if sum(len(table.keys.packed) for table in first.tables.values()) == before:
+            return
+
+
+def _decided(first: Pass, parts: Sequence[Sequence[View]]) -> dict[Goal, Table]:
+    """The final answers, stratum by stratum: `parts` come in an order in which all they read is done."""
+    settled: dict[Goal, Table] = {}
+    for part in parts:
+        own = {view.name: view for view in part}
+        work = Pass(first.common, dict(own), settled, decide_negation=True)
+        for (relation, known), table in first.tables.items():
+            if relation in own:
+                work.ask((relation, known), table.keys.all(len(known)))
+        work.run()
+        settled |= work.tables
+    return settled
