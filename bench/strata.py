@@ -18,8 +18,9 @@ import pyarrow.parquet as pq
 
 from foreset.inproc.budget import Budget
 from foreset.inproc.counters import CounterTables
+from foreset.inproc.database import connect
 from foreset.inproc.run import InProcess
-from foreset.inproc.tables import Part, Sql, Table, Tables, connect
+from foreset.inproc.tables import Part, Sql, Table, Tables
 from foreset.ir.program import Program, is_hidden
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Layering

@@ -15,8 +15,9 @@ from deltalake import DeltaTable, write_deltalake
 
 from foreset.inproc import delta as inputs
 from foreset.inproc.budget import Budget, OutOfBounds
+from foreset.inproc.database import connect
 from foreset.inproc.delta import Stored, stored
-from foreset.inproc.tables import Part, Sql, Table, Tables, connect
+from foreset.inproc.tables import Part, Sql, Table, Tables
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
 from foreset.ir.types import BIGINT, DATE, DOUBLE, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type, decimal

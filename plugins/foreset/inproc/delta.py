@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from foreset.inproc.budget import OutOfBounds
 from foreset.inproc.tables import Part, Sql, Table, Tables
@@ -52,7 +53,7 @@ def stored(names: Sequence[str], kinds: Sequence[Type]) -> tuple[Stored, ...]:
 
 def bind_table(tables: Tables, relation: str, path: str, version: int, columns: Sequence[Stored]) -> Table:
     """All entries of a Delta table at a version; raises `SparkOnly` where delta-rs cannot read it."""
-    table = opened(path, version)
+    table = _opened(tables, path, version)
     listed = delta.listed_files(table)
     rows = _rows(listed)
     inside = not {column.name for column in columns} & set(table.metadata().partition_columns)
@@ -60,10 +61,9 @@ def bind_table(tables: Tables, relation: str, path: str, version: int, columns: 
     return _bind(tables, relation, files, lambda: _dataset(table), columns, rows, _ranges(table, columns))
 
 
-def opened(path: str, version: int) -> DeltaTable:
-    """A table at a version."""
+def _opened(tables: Tables, path: str, version: int) -> DeltaTable:
     with delta.reading(path):
-        table = delta.open_table(path, version)
+        table = tables.open(path, version)
     if table is None:
         raise OutOfBounds(f"{path} is not there")
     if table.protocol().min_reader_version > 1:
@@ -77,7 +77,7 @@ def signed_parts(tables: Tables, relation: str, path: str, version: int, columns
     A row that was ever taken away is settled at once: those rows are few, and the entries behind
     them lie beside the base. All others are the + entries as they stand, read when needed.
     """
-    table = opened(path, version)
+    table = _opened(tables, path, version)
     listed = delta.listed_files(table)
     plus, minus = ([one for one in listed if one[_SIGN_OF] == sign] for sign in (1, -1))
     near = delta.on_this_disk(path, plus)
@@ -129,6 +129,10 @@ def bind_folder(tables: Tables, folder: str, columns: Sequence[Stored]) -> Table
     """A staged differential: few rows, taken into memory."""
     if is_local(folder):
         files = sorted(str(file) for file in Path(folder).rglob("*.parquet"))
+        if all(pq.read_schema(file).names == [column.name for column in columns] for file in files):  # then by place
+            labels = ", ".join(column.label for column in columns)
+            typed = _typed(f"read_parquet($files, hive_partitioning=false) r({labels})", columns)
+            return tables.make(Sql(typed.text, {"files": files}))
         return tables.make(_typed(_named(tables, tables.connection.read_parquet(files), columns), columns))
     system, inner = filesystem(folder)
     files = [f"{inner}/{file.path}" for file in list_files(folder) if file.path.endswith(".parquet")]

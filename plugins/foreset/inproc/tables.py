@@ -8,10 +8,7 @@ our own (`t1`, `c0` ...), constants are bound: nothing of a spec gets into a tex
 
 from __future__ import annotations
 
-import functools
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +20,12 @@ from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.ir.versions import VIRTUAL, Composition, Version
+from foreset.store import delta
 from foreset.store.types import column_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from deltalake import DeltaTable
 
 PATIENT_ROWS = 1_000_000  # of a table that is looked at once more before it is loaded
 MANY_DEAD, MANY_DEAD_ROWS = 64, 50_000  # what nobody needs any more, before it is dropped
@@ -40,6 +39,18 @@ class Sql:
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The rows of a table whose column is one of some `keys` (under `k`); `rows`: a name, or a query in brackets."""
+
+    keys: str
+    rows: str
+
+
+def _far_all(_: int) -> Near | None:
+    return None
+
+
 @dataclass(slots=True, eq=False)
 class Table:
     """Rows under a name of ours. `outside`: a view of files; `bag`: rows may repeat there."""
@@ -51,6 +62,7 @@ class Table:
     bag: bool = False
     looks: int = 0
     values: Callable[[], Mapping[int, int]] = dict  # by place of a column: how many it has at most, where that is known
+    near: Callable[[int], Near | None] = _far_all  # rows by the column at this place, if somebody has them at hand
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,38 +73,6 @@ class Part:
     less: tuple[Table, ...] = ()
 
 
-def connect(memory: str = "2GB", spill: str | None = None) -> duckdb.DuckDBPyConnection:
-    """A database in memory, which joins in the order that we write."""
-    connection = duckdb.connect(config={"memory_limit": memory, "temp_directory": spill or ""})
-    connection.execute("SET disabled_optimizers = 'join_order'").fetchall()
-    connection.execute("SET preserve_insertion_order = false").fetchall()
-    connection.execute("SET TimeZone = 'UTC'").fetchall()
-    return connection
-
-
-@functools.lru_cache(maxsize=1)
-def _database(memory: str, spill: str | None) -> duckdb.DuckDBPyConnection:
-    """One database for the strata of a run: to open one takes as long as many a stratum, and its memory is bounded."""
-    return connect(memory, spill)
-
-
-@contextmanager
-def session(memory: str = "2GB", spill: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to the run's database with names of its own, which go with it."""
-    name = f"s{next(_SESSIONS)}"
-    with _database(memory, spill).cursor() as connection:
-        for statement in (f"CREATE SCHEMA {name}", f"USE {name}", "SET TimeZone = 'UTC'"):
-            connection.execute(statement).fetchall()
-        try:
-            yield connection
-        finally:
-            connection.execute("USE main").fetchall()
-            connection.execute(f"DROP SCHEMA {name} CASCADE").fetchall()
-
-
-_SESSIONS = itertools.count(1)
-
-
 @dataclass(slots=True)
 class Tables:
     """What is known of every relation at one moment."""
@@ -100,6 +80,7 @@ class Tables:
     connection: duckdb.DuckDBPyConnection
     schemas: dict[str, tuple[Type, ...]]
     budget: Budget = field(default_factory=Budget)
+    open: Callable[[str, int], DeltaTable | None] = delta.open_table  # a Delta table at a version
     patience: int = 2  # looks at a table's files; the next one takes it into memory
     large: int = 50_000  # rows of a table that is rather asked for some of them than hashed
     rows_read: dict[str, int] = field(default_factory=dict)  # from outside, by relation
@@ -252,21 +233,35 @@ class Tables:
     # ------------------------------------------------------------ what lies outside
     def look(self, table: Table, keys: Table, pairs: Sequence[tuple[str, str, bool]], where: Sql = Sql("")) -> Table:
         """The rows of a large table that meet one of `keys`; pairs: key column, our expression over r, null-safe."""
-        # A look for a few keys is a fraction of a load, and the fraction is smaller the larger the table.
-        patience = self.patience + min(table.rows // PATIENT_ROWS, 6) if self.patience else 0
-        if table.outside and (table.looks >= patience or 4 * keys.rows > table.rows):
-            self.load(table)
-        table.looks += 1
+        rows = self._at_hand(table, keys, pairs) if table.outside else None
+        if rows is None:
+            # A look for a few keys is a fraction of a load, and the fraction is smaller the larger the table.
+            patience = self.patience + min(table.rows // PATIENT_ROWS, 6) if self.patience else 0
+            if table.outside and (table.looks >= patience or 4 * keys.rows > table.rows):
+                self.load(table)
+            table.looks += 1
+            rows = table.name
         full = self._without_nulls(keys, [key for key, _, safe in pairs if safe])
         conditions = " AND ".join(
             f"{own} {'IS NOT DISTINCT FROM' if safe and key not in full else '='} k.{key}" for key, own, safe in pairs
         )
         word = "SELECT DISTINCT" if table.bag else "SELECT"
-        text = f"{word} r.* FROM {table.name} r SEMI JOIN {keys.name} k ON {conditions}{where.text}"
+        text = f"{word} r.* FROM {rows} r SEMI JOIN {keys.name} k ON {conditions}{where.text}"
         found = self.make(Sql(text, where.values))
         if table.relation and table.outside:
             self.rows_read[table.relation] = self.rows_read.get(table.relation, 0) + found.rows
         return found
+
+    def _at_hand(self, table: Table, keys: Table, pairs: Sequence[tuple[str, str, bool]]) -> str | None:
+        """Rows among which all that meet `keys` are, where somebody has looked for them already."""
+        for key, own, _ in pairs:
+            place = own.removeprefix("r.c")
+            near = table.near(int(place)) if place.isdecimal() else None
+            if near is not None:
+                others = f"SELECT 1 FROM {keys.name} k ANTI JOIN {near.keys} n ON k.{key} = n.k LIMIT 1"
+                if not self.run(Sql(others)):
+                    return near.rows
+        return None
 
     def load(self, table: Table) -> None:
         """Take a table from its files into memory."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from foreset.errors import SourceError, UsageError
@@ -45,6 +46,7 @@ def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
         return found
 
     sizes = {name: pin.rows for name, pin in row.views.items()}
-    ground = Ground(SourceFacts(program.columns_of(), opener), lambda name: (opener(name),), sizes)
-    checked, mismatches = compare(staged, program, layering, ground, size, row.seq)
+    with closing(SourceFacts(program.columns_of(), opener)) as facts:
+        ground = Ground(facts, lambda name: (opener(name),), sizes)
+        checked, mismatches = compare(staged, program, layering, ground, size, row.seq)
     return Verdict(str(size), checked, mismatches, watch.seconds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ from foreset.verify.verdict import Mismatch, Verdict
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
+Open = Callable[[str, int], "DeltaTable | None"]  # a table at a version
 LEAST_PER_VIEW = 6
 DRAWING = 4  # views at the same time
 DRAWN_ROWS = 2_000_000  # of a larger source that changed, only the changed rows are drawn from
@@ -77,7 +79,9 @@ def _sampled(context: Context, size: int) -> tuple[dict[str, dict[str, int]], li
     @functools.cache
     def opener(name: str) -> Plain:
         pin = context.run.sources.get(name)
-        rows = open_quickly(context.layout.root, context.source(name), pin.to_version) if pin is not None else None
+        if pin is None:
+            return open_rows(context, name)
+        rows = open_quickly(context.layout.root, context.source(name), pin.to_version, context.opened)
         return open_rows(context, name) if rows is None else rows
 
     def nearby(name: str) -> Sequence[Rows]:
@@ -90,8 +94,9 @@ def _sampled(context: Context, size: int) -> tuple[dict[str, dict[str, int]], li
 
     keyed = [source for source in context.program.sources if source.key and capture_one(context, source.name)["single"]]
     single = {source.name: source.key_places for source in keyed}
-    ground = Ground(SourceFacts(context.program.columns_of(), opener, single), nearby, _sizes(context))
-    return compare(staged, context.program, context.layering, ground, size, context.run.seq)
+    with closing(SourceFacts(context.program.columns_of(), opener, single)) as facts:
+        ground = Ground(facts, nearby, _sizes(context))
+        return compare(staged, context.program, context.layering, ground, size, context.run.seq)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,15 +199,15 @@ def _staged(context: Context, view: str) -> Staged:
     facts, columns = view_facts(context, view), context.view(view).columns
     pin = context.previous.views.get(view) if context.previous else None
     fits = pin is not None and list(pin.columns) == [column.name for column in columns]
-    old = published(context.layout, pin) if pin is not None and fits else None
+    old = published(context.layout, pin, context.opened) if pin is not None and fits else None
     return Staged(columns, old, *(_folder(facts[side]["path"]) for side in ("plus", "minus")))
 
 
-def published(layout: Layout, pin: ViewPin) -> Rows:
+def published(layout: Layout, pin: ViewPin, open_at: Open = delta.open_table) -> Rows:
     """The rows of a view as a manifest pins them: in their files, where DuckDB can open those."""
     path = layout.resolve(pin.path)
     with delta.reading(path):
-        table = delta.open_table(path, pin.version)
+        table = open_at(path, pin.version)
     if table is not None:
         listed = delta.listed_files(table)
         files = delta.on_this_disk(path, listed)
@@ -247,12 +252,12 @@ def open_without_spark(root: str, source: Source, version: int) -> Dataset | pa.
     return found[1] if found is not None else None
 
 
-def open_quickly(root: str, source: Source, version: int) -> Plain | None:
+def open_quickly(root: str, source: Source, version: int, open_at: Open = delta.open_table) -> Plain | None:
     """The same rows, but by their files where DuckDB reads those as they are: that takes a fraction of the time."""
     if source.view is not None:
         return open_without_spark(root, source, version)
     path = table_path(root, str(source.table))
-    found = _by_delta_rs(path, version)
+    found = _by_delta_rs(path, version, open_at)
     if found is None:
         return None
     table, rows = found
@@ -260,11 +265,11 @@ def open_quickly(root: str, source: Source, version: int) -> Plain | None:
     return tuple(files) if files and holds(files, [column.name for column in source.columns]) else rows
 
 
-def _by_delta_rs(path: str, version: int) -> tuple[DeltaTable, Dataset] | None:
+def _by_delta_rs(path: str, version: int, open_at: Open = delta.open_table) -> tuple[DeltaTable, Dataset] | None:
     """A table with its rows; None where delta-rs does not find it or cannot read it."""
     try:
         with delta.reading(path):
-            table = delta.open_table(path, version)
+            table = open_at(path, version)
             return None if table is None else (table, table.to_pyarrow_dataset())
     except delta.SparkOnly:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,14 +20,18 @@ from foreset.rewrite.edit_views import with_edits
 from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import and_suites, load_text
 from foreset.store import files
+from foreset.store.delta import Opened
 from foreset.store.epochs import Run, heartbeat
-from foreset.store.layout import Layout, join
+from foreset.store.layout import Layout, is_local, join
 from foreset.store.rows import ManifestRow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from foreset.inproc.sharing import Shared
+
 Listener = Callable[[dict[str, Any]], None]
+BEAT_S = 5.0  # a rival waits for minutes
 
 
 @dataclass(slots=True)
@@ -41,11 +46,20 @@ class Context:
     previous: ManifestRow | None
     listen: Listener = field(default=lambda _: None)
     history: Sequence[Sequence[Mapping[str, Any]]] = ()  # what strata cost in earlier refreshes
+    opened: Opened = field(default_factory=Opened)  # tables of others and of the refresh before, as pinned
+    shared: Shared | None = None  # looks that strata share, while they are at work in one process
+    _beaten: float = field(default_factory=time.monotonic)  # `open` has said that the run is alive
+    _marks: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # those that were read: no mark changes
 
     @property
     def layout(self) -> Layout:
         """Paths of the group."""
         return self.run.layout
+
+    @property
+    def spill(self) -> str | None:
+        """Where DuckDB may put what does not fit into memory."""
+        return self.path("spill") if is_local(self.layout.root) else None
 
     def path(self, *parts: str) -> str:
         """A path in the run directory."""
@@ -53,13 +67,19 @@ class Context:
 
     def mark(self, name: str) -> Mapping[str, Any] | None:
         """What the finished phase `name` noted; None while it is not finished."""
-        text = files.read_text(self.path("marks", f"{name}.json"))
-        return None if text is None else json.loads(text)
+        if name not in self._marks:
+            text = files.read_text(self.path("marks", f"{name}.json"))
+            if text is None:
+                return None
+            self._marks[name] = json.loads(text)
+        return self._marks[name]
 
     def finish(self, name: str, facts: Mapping[str, Any]) -> Mapping[str, Any]:
         """Note that phase `name` is finished; the last act of each phase."""
         files.write_text(self.path("marks", f"{name}.json"), json.dumps(facts, indent=1))
-        heartbeat(self.run)
+        if time.monotonic() > self._beaten + BEAT_S:
+            self._beaten = time.monotonic()
+            heartbeat(self.run)
         self.listen({"event": "finished", "phase": name, **facts})
         return facts
 
@@ -97,7 +117,14 @@ def read_spec(
     text: str, file: str, suites: Mapping[str, str] | None = None, edits: Iterable[Edit] = ()
 ) -> tuple[Program, Layering]:
     """A spec's program in normal form with its strata, and with its edits; raises `SpecError` with all faults."""
-    loaded = and_suites(load_text(text, file), suites or {})
+    return _read(text, file, tuple((suites or {}).items()), tuple(edits))
+
+
+@functools.lru_cache(maxsize=16)  # a refresh asks several times, and whoever refreshes again mostly by the same spec
+def _read(
+    text: str, file: str, suites: tuple[tuple[str, str], ...], edits: tuple[Edit, ...]
+) -> tuple[Program, Layering]:
+    loaded = and_suites(load_text(text, file), dict(suites))
     if loaded.program is None or not loaded.report.ok:
         raise SpecError(loaded.report.errors)
     program = with_edits(loaded.program, edits, constrained(loaded.program)) if edits else loaded.program

@@ -17,9 +17,11 @@ from foreset.errors import UsageError
 from foreset.inproc import delta as inputs
 from foreset.inproc.budget import OutOfBounds
 from foreset.inproc.counters import CounterTables
+from foreset.inproc.database import session
 from foreset.inproc.delta import Stored
 from foreset.inproc.run import InProcess
-from foreset.inproc.tables import Part, Table, Tables, session
+from foreset.inproc.sharing import near
+from foreset.inproc.tables import Part, Table, Tables
 from foreset.ir.program import Column
 from foreset.ir.reads import places_read
 from foreset.ir.steps import Procedure, Ref
@@ -39,7 +41,6 @@ from foreset.refresh.staging import stage_arrow
 from foreset.store.capture.pins import RecordedPin
 from foreset.store.capture.stage import folder
 from foreset.store.delta import SparkOnly
-from foreset.store.layout import is_local
 from foreset.store.types import column_names
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def attempt(
         return Attempt(None, where)
     context.listen({"event": "engine", "stratum": stratum.number, "engine": where.engine, "reason": where.reason})
     try:
-        with session(spill=_spill(context)) as connection:
+        with session(spill=context.spill) as connection:
             return Attempt(_Run(context, stratum, choice, procedure, connection).facts(folder), where)
     except (OutOfBounds, SparkOnly, duckdb.Error) as error:
         if os.environ.get(VARIABLE) == "inproc":
@@ -87,10 +88,6 @@ def attempt(
         moved = Place(SPARK, f"begun in process with {where.reason}, but {what}")
         context.listen({"event": "engine", "stratum": stratum.number, "engine": moved.engine, "reason": moved.reason})
         return Attempt(None, moved)
-
-
-def _spill(context: Context) -> str | None:
-    return context.path("spill") if is_local(context.layout.root) else None
 
 
 class _Run:
@@ -103,7 +100,7 @@ class _Run:
         self.context, self.stratum, self.choice, self.procedure = context, stratum, choice, procedure
         schemas = {name: tuple(c.type for c in columns) for name, columns in context.program.columns_of().items()}
         schemas |= {helper.name: tuple(c.type for c in helper.columns) for helper in procedure.helpers}
-        self.tables = Tables(connection, schemas)
+        self.tables = Tables(connection, schemas, open=context.opened)
         self.building = choice.strategy == "recompute"
         self.tallying = choice.strategy in COUNTED or (self.building and keeps_counters(stratum))
 
@@ -188,6 +185,8 @@ class _Run:
         pin = RecordedPin.from_manifest(context.run.sources[name])
         table = bind_source(self.tables, context.layout.root, context.source(name), pin, hidden=hidden)
         table.bag = self.tallying and not self._single(name)
+        if context.shared is not None and not self.building:
+            table.near = near(context.shared, name, self.tables.schemas[name], hidden)
         return (Part(table),)
 
     def _put_view(self, name: str) -> None:

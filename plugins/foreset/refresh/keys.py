@@ -16,8 +16,9 @@ import duckdb
 from foreset.errors import SourceError
 from foreset.inproc import delta as inputs
 from foreset.inproc.budget import OutOfBounds
+from foreset.inproc.database import session
 from foreset.inproc.keys import of_several, repeated
-from foreset.inproc.tables import Tables, session
+from foreset.inproc.tables import Tables
 from foreset.ir.program import Source
 from foreset.ir.terms import Row
 from foreset.ir.text import print_value
@@ -28,7 +29,6 @@ from foreset.store.capture.origins import open_origin
 from foreset.store.capture.pins import RecordedPin
 from foreset.store.capture.stage import folder
 from foreset.store.delta import SparkOnly
-from foreset.store.layout import is_local
 from foreset.store.quoting import ticked
 from foreset.store.types import column_names
 
@@ -78,7 +78,7 @@ def in_process(context: Context, source: Source, came: str | None) -> tuple[list
     places, labels = source.key_places, column_names(len(source.columns))
     key, kinds = [labels[place] for place in places], [column.type for column in source.columns]
     pin, root = RecordedPin.from_manifest(context.run.sources[source.name]), context.layout.root
-    with session(spill=context.path("spill") if is_local(root) else None) as connection:
+    with session(spill=context.spill) as connection:
         tables = Tables(connection, {source.name: tuple(kinds)})
         new = None if came is None else inputs.bind_folder(tables, came, as_declared(source.columns))
         keys = bind_source(tables, root, source, pin, places)

@@ -24,6 +24,7 @@ from foreset.refresh.opening import open_refresh
 from foreset.refresh.publishing import publish
 from foreset.refresh.quality import quality
 from foreset.refresh.scheduling import run_strata, width
+from foreset.refresh.sharing import shared_looks
 from foreset.session.lazy import activate, interrupt
 from foreset.store.epochs import close_run
 from foreset.store.layout import Layout
@@ -101,7 +102,10 @@ def _through(context: Context, watch: Stopwatch, *, dry_run: bool) -> RefreshRes
     if nothing_moved(context):
         close_run(context.run, "unchanged")
         return _result(context, context.run.prev_seq, "unchanged", watch)
-    run_strata(context.layering, lambda number: _maintain(context, number), width(), lambda: interrupt(context.spark))
+    with shared_looks(context):
+        run_strata(
+            context.layering, lambda number: _maintain(context, number), width(), lambda: interrupt(context.spark)
+        )
     if nothing_new(context):
         close_run(context.run, "unchanged")
         return _result(context, context.run.prev_seq, "unchanged", watch)

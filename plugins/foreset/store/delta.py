@@ -11,7 +11,7 @@ import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +106,23 @@ def open_table(path: str, version: int | None = None) -> DeltaTable | None:
         return DeltaTable(path, version=version)
     except TableNotFoundError:
         return None
+
+
+@dataclass(slots=True)
+class Opened:
+    """Tables at versions, each opened once for a refresh: what a version holds does not change."""
+
+    _tables: dict[tuple[str, int], DeltaTable] = field(default_factory=dict)
+
+    def __call__(self, path: str, version: int) -> DeltaTable | None:
+        """The table at a version, or None when there is none; not to be moved to another version."""
+        key = (path, version)
+        if key not in self._tables:
+            table = open_table(path, version)
+            if table is None:
+                return None
+            self._tables[key] = table
+        return self._tables[key]
 
 
 @contextmanager

@@ -122,7 +122,11 @@ def app(run: Run, path: str) -> str:
 
 def version_of(path: str, token: str) -> int | None:
     """The version whose commit carries `token`; None when the table skipped the write."""
-    for commit in islice(delta.commits_before(_opened(path)), RECENT):
+    return _version_in(_opened(path), token)
+
+
+def _version_in(table: DeltaTable, token: str) -> int | None:
+    for commit in islice(delta.commits_before(table), RECENT):
         mark = delta.read_mark(commit)
         if mark is not None and mark.token == token:
             return int(commit["version"])
@@ -138,13 +142,17 @@ def _written(run: Run, path: str, write: Callable[[Txn], object], txn: Txn, expe
         # The write may have happened all the same: its token tells. Without it the fault stands.
         if version_of(path, txn.mark.token) is None and not _lost_race(path, expected, error):
             raise
-    found = version_of(path, txn.mark.token)
-    standing = (_opened(path).transaction_version(txn.app_id) or 0) // TRIES_PER_EPOCH
+    table = _opened(path)
+    found = _version_in(table, txn.mark.token)
+    standing = (table.transaction_version(txn.app_id) or 0) // TRIES_PER_EPOCH
     match decide_written(expected, found, standing, run.epoch):
         case Refused() as refused:
             raise manifest.fenced(run.layout, refused, run.refresh_id)
         case Reuse(version=version):
-            return _identified(path, version)
+            same = version == table.version()
+            return (
+                Written(path, version, str(table.metadata().id), txn.mark.token) if same else _identified(path, version)
+            )
         case _:
             return None
 

@@ -18,7 +18,7 @@ from foreset.ir.terms import Row
 from foreset.store import scratch
 from foreset.store.delta import ENTRIES, SEQ, SEQ_OF_ENTRY
 from foreset.store.quoting import quoted
-from foreset.verify.facts import cast, key_table, to_rows
+from foreset.verify.facts import cast, key_table, narrowed, to_rows
 
 Files: TypeAlias = tuple[str, ...]
 Plain: TypeAlias = pa.Table | Dataset | Files  # where a row is there or not
@@ -74,17 +74,9 @@ def _last(rows: Plain, columns: tuple[Column, ...], wanted: Sequence[Row], at: s
             f"t.{quoted(column.name)} {'IS NOT DISTINCT FROM' if any(row[i] is None for row in wanted) else '='} k.k{i}"
             for i, column in enumerate(columns)
         )
-        entries = f"(SELECT * FROM {bound.text}{_narrowed(columns, wanted)}) t"  # noqa: S608 - quoted
+        entries = f"(SELECT * FROM {bound.text}{narrowed(columns, wanted)}) t"  # noqa: S608 - quoted
         query = f"SELECT k.n, max({at}) FROM {entries} JOIN wanted k ON {' AND '.join(same)} GROUP BY k.n"  # noqa: S608 - quoted
         return dict(bound.ask(query).fetchall())
-
-
-def _narrowed(columns: Sequence[Column], wanted: Sequence[Row]) -> str:
-    """A first look by one column of whole numbers, which DuckDB does by an array of all that lie between."""
-    for i, column in enumerate(columns):
-        if column.type.is_integral and not any(row[i] is None for row in wanted):
-            return f" SEMI JOIN (SELECT DISTINCT k{i} FROM wanted) d ON t.{quoted(column.name)} = d.k{i}"  # noqa: S608 - a number
-    return ""
 
 
 @dataclass(frozen=True, slots=True)

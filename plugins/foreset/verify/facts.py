@@ -7,6 +7,7 @@ read (deletion vectors) are asked through Spark.
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from foreset.ir.terms import Row, Value
 from foreset.ir.types import STRING, Type
 from foreset.ir.values import canonical
 from foreset.reference.widen import widened
+from foreset.store import scratch
 from foreset.store.quoting import quoted
 from foreset.store.types import arrow_type, duck_type
 from foreset.verify.codes import NULL, Codes, Numbers, stacked
@@ -37,6 +39,7 @@ ROWS_A_LOOK = 250_000  # ... and one more for so many rows: to keep them takes a
 WHOLE_VALUES = 4_000_000  # up to so many, a source that is asked often is taken as it is
 KEY_COLUMNS = 3  # so many columns at most are tried as a key
 NEARLY_ONE = 1.1  # rows by distinct keys, as estimated
+_NUMBERS = itertools.count(1)
 Opener = Callable[[str], "Dataset | pa.Table | tuple[str, ...]"]  # rows, or the files that hold them
 
 
@@ -48,7 +51,8 @@ class SourceFacts:
     opener: Opener
     single: Mapping[str, Asked] = field(default_factory=dict)  # by source: columns in which no two rows agree
     rows_read: dict[str, int] = field(default_factory=dict)
-    _connection: duckdb.DuckDBPyConnection = field(default_factory=duckdb.connect)
+    _connection: duckdb.DuckDBPyConnection = field(default_factory=scratch.cursor)
+    _number: int = field(default_factory=_NUMBERS.__next__)  # views of files are seen by whoever looks
     _opened: dict[str, Any] = field(default_factory=dict)
     _looks: dict[str, int] = field(default_factory=dict)
     _kept: set[str] = field(default_factory=set)
@@ -142,11 +146,14 @@ class SourceFacts:
         columns = self.columns[relation]
         self._open(relation)
         names = [quoted(column.name) for column in columns]
-        query = f"{self._select(relation)} {', '.join('s.' + name for name in names)} FROM {quoted('s_' + relation)} s"
+        query = f"{self._select(relation)} {', '.join('t.' + name for name in names)} FROM "
         if known:
             self._connection.register(KEYS, key_table(keys, [columns[p].type for p in known]))
-            on = " AND ".join(f"s.{names[p]} = k.k{i}" for i, p in enumerate(known))
-            query += f" SEMI JOIN {KEYS} k ON {on}"
+            on = " AND ".join(f"t.{names[p]} = k.k{i}" for i, p in enumerate(known))
+            first = narrowed([columns[p] for p in known], keys)
+            query += f"(SELECT * FROM {quoted('s_' + relation)} t{first}) t SEMI JOIN {KEYS} k ON {on}"  # noqa: S608 - quoted
+        else:
+            query += f"{quoted('s_' + relation)} t"
         found: dict[Row, list[Row]] = defaultdict(list)
         for row in to_rows(self._connection.sql(query).to_arrow_table(), columns):
             found[tuple(row[p] for p in known)].append(row)
@@ -160,16 +167,26 @@ class SourceFacts:
         if looks == 1:
             rows = self._opened[relation] = self.opener(relation)
             if isinstance(rows, tuple):
-                self._connection.read_parquet(list(rows), union_by_name=True).create_view(f"a_{relation}")
+                self._connection.read_parquet(list(rows), union_by_name=True).create_view(self._name(relation))
             else:
-                self._connection.register(f"a_{relation}", rows)
-            casts = ", ".join(cast(column) for column in self.columns[relation])
-            self._connection.execute(f"CREATE TEMP VIEW {view} AS SELECT {casts} FROM {quoted('a_' + relation)}")  # noqa: S608
+                self._connection.register(self._name(relation), rows)
+            casts, rows_of = ", ".join(cast(column) for column in self.columns[relation]), quoted(self._name(relation))
+            self._connection.execute(f"CREATE TEMP VIEW {view} AS SELECT {casts} FROM {rows_of}")  # noqa: S608
         elif looks >= KEEP_AFTER and relation not in self._kept and looks >= self._keep_after(relation):
             self._kept.add(relation)
             kept = quoted("k_" + relation)
             self._connection.execute(f"CREATE TEMP TABLE {kept} AS SELECT * FROM {view}")  # noqa: S608
             self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT * FROM {kept}")  # noqa: S608
+
+    def _name(self, relation: str) -> str:
+        return f"a{self._number}_{relation}"
+
+    def close(self) -> None:
+        """Forget what was opened."""
+        for relation, rows in self._opened.items():
+            if isinstance(rows, tuple):
+                self._connection.execute(f"DROP VIEW IF EXISTS {quoted(self._name(relation))}")
+        self._connection.close()
 
     def _keep_after(self, relation: str) -> float:
         return KEEP_AFTER + self.fanout(relation, ()) / ROWS_A_LOOK
@@ -179,6 +196,18 @@ def key_table(keys: Sequence[Row], kinds: Sequence[Type]) -> pa.Table:
     """Keys as columns `k0`, `k1` ..., in the types of the columns that they are compared with."""
     arrays = [pa.array([key[i] for key in keys], arrow_type(kind)) for i, kind in enumerate(kinds)]
     return pa.table(arrays, names=[f"k{i}" for i in range(len(kinds))])
+
+
+def narrowed(columns: Sequence[Column], keys: Sequence[Row]) -> str:
+    """A first look, to follow a table `t`, by the column of whole numbers that leaves fewest rows: DuckDB has an array
+    of all that lie between, and reads the other columns where one is met."""
+    whole = [
+        i for i, column in enumerate(columns) if column.type.is_integral and all(key[i] is not None for key in keys)
+    ]
+    if len(columns) < 2 or not whole:
+        return ""
+    best = max(whole, key=lambda i: len({key[i] for key in keys}))
+    return f" SEMI JOIN (SELECT DISTINCT k{best} FROM {KEYS}) d ON t.{quoted(columns[best].name)} = d.k{best}"  # noqa: S608 - a number
 
 
 def to_rows(table: pa.Table, columns: Sequence[Column]) -> list[Row]:

@@ -1,0 +1,79 @@
+"""The DuckDB of strata in this process: one for all of a run, since opening it takes as long as many a stratum."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import duckdb
+
+_SESSIONS = itertools.count(1)
+
+
+def connect(memory: str = "2GB", spill: str | None = None) -> duckdb.DuckDBPyConnection:
+    """A database in memory, which joins in the order that we write."""
+    connection = duckdb.connect(config={"memory_limit": memory, "temp_directory": spill or ""})
+    connection.execute("SET disabled_optimizers = 'join_order'").fetchall()
+    connection.execute("SET preserve_insertion_order = false").fetchall()
+    connection.execute("SET TimeZone = 'UTC'").fetchall()
+    return connection
+
+
+@contextmanager
+def session(memory: str = "2GB", spill: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to the run's database with names of its own, which go with it; `spill` is a folder of the run."""
+    name = f"s{next(_SESSIONS)}"
+    with _lent(memory, spill) as database, database.cursor() as connection:
+        for statement in (f"CREATE SCHEMA {name}", f"USE {name}", "SET TimeZone = 'UTC'"):
+            connection.execute(statement).fetchall()
+        try:
+            yield connection
+        finally:
+            connection.execute("USE main").fetchall()
+            connection.execute(f"DROP SCHEMA {name} CASCADE").fetchall()
+
+
+@dataclass(slots=True, eq=False)
+class _Database:
+    connection: duckdb.DuckDBPyConnection
+    memory: str
+    spill: str | None
+    sessions: int = 0
+
+    def serves(self, memory: str, spill: str | None) -> bool:
+        """Whether it is, or can be made, what is asked for: an idle one can spill elsewhere, if it never had to."""
+        if self.memory != memory:
+            return False
+        if self.spill == spill:
+            return True
+        if self.sessions:
+            return False
+        try:
+            self.connection.execute("SET GLOBAL temp_directory = $spill", {"spill": spill or ""}).fetchall()
+        except duckdb.Error:
+            return False
+        self.spill = spill
+        return True
+
+
+_kept: _Database | None = None
+_lock = threading.Lock()
+
+
+@contextmanager
+def _lent(memory: str, spill: str | None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The database that was used last, or another; it is kept for the next run."""
+    global _kept  # noqa: PLW0603 - one a process, as its threads and memory are
+    with _lock:
+        if _kept is None or not _kept.serves(memory, spill):
+            _kept = _Database(connect(memory, spill), memory, spill)
+        database = _kept
+        database.sessions += 1
+    try:
+        yield database.connection
+    finally:
+        with _lock:
+            database.sessions -= 1
