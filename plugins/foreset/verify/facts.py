@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -103,16 +104,15 @@ class SourceFacts:
         members = [column.type for column in member_columns(view)]
         for relation in {atom.relation for rule in rules for atom, _ in atoms(rule)}:
             self._open(relation)
-        query = groups_query(rules, aggregation, members, self.columns, asked, self._key)
-        if query is None:
-            return None
         if asked:
             self._connection.register(KEYS, key_table(list(keys), [members[position] for position in asked]))
-        try:
-            found = self._connection.sql(query[0], params=query[1]).to_arrow_table()
-        except duckdb.Error:  # such as an overflow: by single members it is a failure of some, or of none
-            return None
-        return to_rows(found, view.columns)
+        for quick in (True, False):  # by words of 64 bits, and where those are too narrow, by wider ones
+            query = groups_query(rules, aggregation, members, self.columns, asked, self._key, quick=quick)
+            if query is None:
+                return None
+            with suppress(duckdb.Error):
+                return to_rows(self._connection.sql(query[0], params=query[1]).to_arrow_table(), view.columns)
+        return None  # such as an overflow: by single members it is a failure of some, or of none
 
     def _key(self, relation: str) -> Asked | None:
         """Columns of a source in which no two of its rows agree; where none are known, the first ones are tried."""

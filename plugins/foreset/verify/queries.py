@@ -42,6 +42,7 @@ class _Rule:
     rule: Rule
     columns: Columns
     prefix: str  # of the names of its constants
+    quick: bool  # see `Writer`
     bound: dict[str, str] = field(default_factory=dict)  # the text of each variable, in the variable's own type
     conditions: list[str] = field(default_factory=list)
     values: dict[str, Value] = field(default_factory=dict)
@@ -98,7 +99,7 @@ class _Rule:
             return self._constant(term, kind)
         if any(name not in self.bound for name in names_in(term)):
             raise _Unsaid
-        text = Writer(self.rule.types, self.bound.__getitem__).widened(term, _plain(kind))
+        text = Writer(self.rule.types, self.bound.__getitem__, quick=self.quick).widened(term, _plain(kind))
         if text is None:
             raise _Unsaid
         return text
@@ -127,12 +128,14 @@ def groups_query(
     columns: Columns,
     asked: Asked,
     key_of: KeyOf,
+    *,
+    quick: bool,
 ) -> tuple[str, dict[str, Value]] | None:
     """The groups that rules give, with their accumulators, and the query's constants; None where SQL cannot say it."""
     texts, values = list[str](), dict[str, Value]()
     try:
         for number, rule in enumerate(rules):
-            one = _Rule(rule, columns, f"p{number}_")
+            one = _Rule(rule, columns, f"p{number}_", quick)
             texts.append(one.select(members, asked, key_of))
             values |= one.values
     except _Unsaid:
