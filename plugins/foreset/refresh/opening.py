@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +52,8 @@ def open_refresh(
     run = open_run(layout, request.refresh_id, vector, force=request.force)
     if isinstance(run, AlreadyCommitted):
         return run
-    previous = newest(layout.root, layout.group)
+    past = _past(run)
+    previous = past[-1] if past else None
     marks = fingerprints(program, layering)
     before = {name: previous.fingerprints.get(name, "") for name in previous.views} if previous else None
     edits = edits_of(previous)
@@ -62,18 +63,26 @@ def open_refresh(
         layout.group, file, text, request.mode, request.verify, request.note, marks, rebuild, suites, now
     )
     files.write_once(join(run.directory, PLAN), plan.to_json())
-    return resume(spark, run, listen)
+    return _context(spark, run, past, listen)
 
 
 def resume(spark: SparkSession, run: Run, listen: Listener = lambda _: None) -> Context:
     """The context of an open run, from what its directory says: for a later task or a retry."""
+    return _context(spark, run, _past(run), listen)
+
+
+def _past(run: Run) -> list[ManifestRow]:
+    """The refreshes before: not up to the newest, since a retry may find its own commit there."""
+    return history(run.layout.root, run.layout.group, upto=run.prev_seq, last=REMEMBERED)
+
+
+def _context(spark: SparkSession, run: Run, past: Sequence[ManifestRow], listen: Listener) -> Context:
     text = files.read_once(join(run.directory, PLAN))
     if text is None:
         raise EnvironmentFault(f"run {run.run_id} has no plan", "run its open task again")
     plan = RefreshPlan.from_json(text)
     program, layering = understood(plan)
-    past = history(run.layout.root, run.layout.group, upto=run.prev_seq, last=REMEMBERED)
-    previous = past[-1] if past else None  # not the newest: a retry may find its own commit there
+    previous = past[-1] if past else None
     costs = [row.extra.get("strata", []) for row in past]
 
     one_at_a_time = Lock()

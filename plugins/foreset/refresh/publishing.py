@@ -16,6 +16,7 @@ def publish(context: Context) -> Mapping[str, Any]:
         return done
     watch = Stopwatch()
     views = [view.name for view in context.program.views if view.export]
-    row = manifest.find_refresh(context.layout.root, context.layout.group, context.run.refresh_id)
-    shown = exports.bring_up(context.layout, views, row) if views and row is not None else {}
+    named = context.layout.root, context.layout.group, context.run.refresh_id
+    row = manifest.find_refresh(*named) if views else None
+    shown = exports.bring_up(context.layout, views, row) if row is not None else {}
     return context.finish("publish", {"exports": shown, "seconds": watch.seconds})

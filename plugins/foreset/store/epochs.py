@@ -183,11 +183,11 @@ class _Record:
 
 
 def _recorded(layout: Layout, refresh_id: str, vector: Callable[[ManifestRow | None], Vector]) -> tuple[str, _Record]:
+    last = manifest.newest(layout.root, layout.group)
+    seq = last.seq if last else 0
     generation = 1
     while True:
         run_id = refresh_id if generation == 1 else f"{refresh_id}~{generation}"
-        last = manifest.newest(layout.root, layout.group)
-        seq = last.seq if last else 0
         record = _read_record(layout, run_id)
         if record is None:
             sources = {name: dataclasses.asdict(pin) for name, pin in vector(last).items()}
