@@ -176,13 +176,17 @@ class Tree:
     """A binary tree; who is of the same generation as whom."""
 
     depth: int  # levels, the root's included
-    name: str = "generation"
     edges: set[Edge] = field(default_factory=set)
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
     tables = ("parent",)
     keyed = NO_KEYS
     queries: Mapping[str, str] = field(default_factory=lambda: {"same": SAME})
     peers: Mapping[str, str] = field(default_factory=lambda: recursive("generation"))
+
+    @property
+    def name(self) -> str:
+        """As reports call it."""
+        return f"depth {self.depth}"
 
     def spec(self, group: str, strategy: str = "auto") -> str:
         """The view's spec under a group's name."""

@@ -74,7 +74,7 @@ GRAPHS: Mapping[str, Makers] = {
     "full": {
         "B1": [lambda: digraph(2_000, 3_000), lambda: layered(30, 120, 3)],
         "B4": [lambda: Cliques((50, 100, 200)), lambda: path(2_000, (1, 10, 1_000))],
-        "B5": [lambda: Tree(10), lambda: Tree(12)],
+        "B5": [lambda: Tree(10), lambda: Tree(12), lambda: Tree(13)],
         "B7": [Views],
         "growth": shops(100_000, 1_000_000, 10_000_000),
         "join": [lambda: Shop(5_000_000)],

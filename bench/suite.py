@@ -18,8 +18,8 @@ from pathlib import Path
 
 from bench import instances, machine, report, summary
 from bench.core import Bench, Line, Settings
-from bench.peers import away, install
-from bench.peers.here import DuckDb
+from bench.peers import away, install, own
+from bench.peers.here import DuckDb, Peer
 from bench.refresh import RESULTS, place
 from bench.scales import SCALES, Missing, worlds
 from bench.strata import Line as Strata
@@ -27,6 +27,8 @@ from bench.targets import Results
 from bench.worlds import World
 
 BENCHMARKS = ("B1", "B2", "B4", "B5", "B6", "B7", "growth", "join")
+IN_SPARK = ("B1", "B2", "B5")  # whose targets are ratios to our own recompute
+PEERS = (own.KEY, *away.KEYS)
 
 
 @dataclass(slots=True)
@@ -58,21 +60,24 @@ class Suite:
             return
         lines = self.found.setdefault(benchmark, [])
         try:
-            lines.extend(self._lines(world))
+            lines.extend(self._lines(benchmark, world))
         except Exception as problem:  # noqa: BLE001 - the other benchmarks go on; the report says what happened
             self._note(f"{benchmark}, {world.name}: stopped by {type(problem).__name__}: {problem}")
 
-    def _lines(self, world: World) -> Iterator[Line]:
+    def _lines(self, benchmark: str, world: World) -> Iterator[Line]:
         with place(self.given.spark, warm=self.given.scale != "small") as (root, session):
             lines = []
-            bench = Bench(world, root, session, Settings(self.given.engine), [DuckDb(self.given.limit)])
+            here: list[Peer] = [DuckDb(self.given.limit)]
+            if benchmark in IN_SPARK and own.KEY in self.given.peers:
+                here.append(own.OwnInSpark(session, self.given.limit))
+            bench = Bench(world, root, session, Settings(self.given.engine), here)
             for line in bench.lines():
                 print(report.plain(line), flush=True)
                 lines.append(line)
                 yield line
-            if self.given.peers:
+            if others := [name for name in self.given.peers if name in away.KEYS]:
                 with tempfile.TemporaryDirectory(prefix="foreset-bench-") as folder:
-                    away.run_all(world, root, lines, Path(folder), self.given.limit, self.given.peers)
+                    away.run_all(world, root, lines, Path(folder), self.given.limit, others)
                 print(*map(summary.told_peers, lines), sep="\n", flush=True)
 
     def _instances(self) -> None:
@@ -101,9 +106,9 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--scale", choices=SCALES, default="full")
     parser.add_argument("--factor", type=float, help="the scale factor of TPC-H, if not that of the scale")
     parser.add_argument("--engine", choices=("auto", "spark", "inproc"), default="auto", help="what runs the steps")
-    parser.add_argument("--limit", type=float, default=1200.0, help="seconds that a peer may take for one world")
-    told = f"beside DuckDB, some of {','.join(away.KEYS)}"
-    parser.add_argument("--peers", type=partial(_names, known=away.KEYS), default=away.KEYS, help=told)
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds that a peer may take for one state")
+    told = f"beside DuckDB, some of {','.join(PEERS)}; {own.KEY}: our own recompute in Spark"
+    parser.add_argument("--peers", type=partial(_names, known=PEERS), default=PEERS, help=told)
     parser.add_argument("--no-peers", dest="peers", action="store_const", const=(), help="no peers but DuckDB")
     parser.add_argument("--spark", default="embedded", help="as FORESET_SPARK")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the report")
@@ -122,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> Suite:
     """Install peers, run, keep."""
     suite = Suite(options(arguments))
     machine.end_in_order()
-    if suite.given.peers:
+    if set(suite.given.peers) & set(away.KEYS):
         suite.notes.extend(install.all_peers())
     suite.run()
     suite.keep()

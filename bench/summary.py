@@ -14,7 +14,8 @@ from bench.targets import Judgement, Results, judged
 TITLE = "Foreset beside recomputation and its peers"
 READ = """\
 A refresh is measured from open to publish: capture, differentials, 200 rows verified, the manifest committed. `ratio`
-says how many times longer the one to its left takes: our own recompute in the same session, or a peer. DuckDB: the
+says how many times longer the one to its left takes: our own recompute in the same session, or a peer. "Own, in Spark"
+is our recompute with every step in Spark: the load, then one recompute. DuckDB: the
 views' SQL over the same Delta tables, deltalake writes the results. Spark: every view overwritten with its query, as
 Declarative Pipelines do in a full refresh. MERGE: keys that a change touches, where a view has such keys. Nemo and
 clingo compute anew in memory and write nothing; Pathway and pg_ivm (PostgreSQL in WebAssembly) keep state in memory

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from bench import instances
 from bench.core import FIRST, IDLE, Line
+from bench.peers import own
 from bench.strata import Line as Strata
 
 FIFTY, CHAIN, ONE = "all 50", "chain of 10", "one view"
@@ -48,6 +49,7 @@ def judged(found: Results) -> list[Judgement]:
         _each("B1", "insert >= 20x own recompute", found.of("B1", change="insert"), _own, 20),
         _each("B1", "delete >= 20x own recompute on the layered DAG", found.of("B1", "dag", "delete"), _own, 20),
         _each("B1", "delete >= 5x own recompute in the giant component", found.of("B1", "digraph", "delete"), _own, 5),
+        *_in_spark(found),
         _each("B1", "one edge faster than DuckDB's recompute + write", _single_edges(found), _of("DuckDB"), 1),
         _each("B2", "day 2 and single packages >= 20x own recompute", found.of("B2"), _own, 20),
         _each("B2", "day 2 and single packages >= 2x DuckDB's recompute + write", found.of("B2"), _of("DuckDB"), 2),
@@ -65,6 +67,24 @@ def judged(found: Results) -> list[Judgement]:
         _growth(found.lines.get("growth", ())),
         _memory([line for lines in found.lines.values() for line in lines]),
     ]  # fmt: skip
+
+
+def _in_spark(found: Results) -> Iterable[Judgement]:
+    """The same ratios beside our own recompute with its steps in Spark, of which a world has one."""
+    for benchmark, what, lines, least in (
+        ("B1", "insert", found.of("B1", change="insert"), 20),
+        ("B1", "delete, layered DAG,", found.of("B1", "dag", "delete"), 20),
+        ("B1", "delete, giant component,", found.of("B1", "digraph", "delete"), 5),
+        ("B2", "day 2 and single packages", found.of("B2"), 20),
+        ("B5", "leaves", found.of("B5"), 10),
+    ):
+        took = {line.case: one.seconds for line in found.of(benchmark) if (one := line.peers.get(own.NAME))
+                and one.seconds is not None}  # fmt: skip
+
+        def ratio(line: Line, took: Mapping[str, float] = took) -> float | None:
+            return took[line.case] / line.kept.seconds if line.case in took else None
+
+        yield _each(benchmark, f"{what} >= {least}x own recompute in Spark", lines, ratio, least)
 
 
 def _own(line: Line) -> float | None:

@@ -79,7 +79,7 @@ class Job:
     said: list[dict[str, Any]] = field(default_factory=list)
 
     def run(self) -> str:
-        """Run it to its end or to the limit; what went wrong, if anything."""
+        """Run it to its end, or until a step takes longer than the limit; what went wrong, if anything."""
         environment = {**os.environ, "BENCH_NODE": str(install.NODE)}
         with tempfile.TemporaryFile("w+") as errors:
             process = subprocess.Popen(
@@ -87,11 +87,20 @@ class Job:
                 start_new_session=True, env=environment, cwd=self.folder,
             )  # fmt: skip
             late = threading.Event()
-            timer = threading.Timer(self.limit, lambda: (late.set(), _end(process)))
-            timer.start()
+
+            def begun() -> threading.Timer:
+                timer = threading.Timer(self.limit, lambda: (late.set(), _end(process)))
+                timer.start()
+                return timer
+
+            timer = begun()
             try:
                 assert process.stdout is not None
-                self.said = [json.loads(line) for line in process.stdout if line.startswith('{"step"')]
+                for line in process.stdout:
+                    if line.startswith('{"step"'):
+                        self.said.append(json.loads(line))
+                        timer.cancel()
+                        timer = begun()
             finally:
                 timer.cancel()
                 _end(process)

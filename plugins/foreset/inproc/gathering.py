@@ -44,7 +44,7 @@ def _whole(each: Accumulator, inputs: Sequence[str], aggregation: Aggregation) -
     kind = duck_type(each.type)
     match each.kind:
         case Kind.MEMBERS | Kind.FILLED:
-            return f"count(*) {filled}"
+            return f"count({values[0]})" if len(values) == 1 else f"count(*) {filled}"
         case Kind.TOTAL:
             return f"CAST(sum({values[0]}) AS {kind})"
         case Kind.TRUES | Kind.FALSES:

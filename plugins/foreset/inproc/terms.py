@@ -19,6 +19,7 @@ from foreset.reference.terms import known_type
 from foreset.store.types import duck_type
 
 COMPARISONS = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+WORD = 18  # digits of a decimal that DuckDB keeps in 64 bits
 _OPERATORS = ("+", "-", "*")
 _CASTS = ("decimal", "bigint", "int")
 
@@ -30,7 +31,7 @@ class Writer:
     types: Mapping[str, Type]
     variable: Callable[[str], str]
     cast: str = "CAST"
-    quick: bool = False  # by words of 64 bits: as exact, but a step beyond 18 digits stops the query
+    quick: bool = False  # by words of 64 bits: the same values in narrower types, but a step beyond 18 digits stops
 
     def term(self, term: Term) -> str | None:
         """The term in its own type; None where DuckDB might give another value than we do."""
@@ -54,6 +55,8 @@ class Writer:
         if sides[0] is None or sides[1] is None:
             return None
         both = f" {function} ".join(f"CAST({text} AS {wide})" for text, wide in zip(sides, room, strict=True))
+        if self.quick and kind.name == "decimal":  # no value is beyond what its type holds
+            return f"({both})"
         return f"{self.cast}({both} AS {duck_type(kind)})"
 
     def _narrowed(self, inner: Term, kind: Type) -> str | None:
@@ -71,9 +74,8 @@ class Writer:
 
 
 def _room(function: str, left: Type, right: Type, kind: Type, *, quick: bool) -> tuple[str, str] | None:
-    """Types of both sides in which no step loses a digit; None if the result type does. DuckDB stops at 39 digits.
-
-    Of two decimals of up to 18 digits it gives one of 18, or stops.
+    """Types of both sides in which no step loses a digit; None if the result type does. DuckDB stops at 39 digits, and
+    from decimals of up to 18 it makes one of 18, or stops.
     """
     if kind.is_integral:
         return ("BIGINT", "BIGINT") if quick else ("HUGEINT", "HUGEINT")
@@ -83,5 +85,5 @@ def _room(function: str, left: Type, right: Type, kind: Type, *, quick: bool) ->
     if kind.scale != (a.scale + b.scale if function == "*" else max(a.scale, b.scale)):
         return None
     if quick:
-        return duck_type(a), duck_type(b)
+        return f"DECIMAL({min(a.precision, WORD)},{a.scale})", f"DECIMAL({min(b.precision, WORD)},{b.scale})"
     return f"DECIMAL(38,{a.scale})", f"DECIMAL(38,{b.scale})"
