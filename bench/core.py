@@ -128,6 +128,7 @@ class Settings:
 
 def measured(warehouse: Warehouse, root: str, group: str, mode: str, engine: str) -> Run:
     """One refresh from open to publish."""
+    machine.let_go()
     watch = Watch()
     os.environ[VARIABLE] = engine
     with machine.PeakMemory(root) as memory:

@@ -69,7 +69,7 @@ class Suite:
             lines = []
             here: list[Peer] = [DuckDb(self.given.limit)]
             if benchmark in IN_SPARK and own.KEY in self.given.peers:
-                here.append(own.OwnInSpark(session, self.given.limit))
+                here.append(own.OwnInSpark(session))
             bench = Bench(world, root, session, Settings(self.given.engine), here)
             for line in bench.lines():
                 print(report.plain(line), flush=True)
