@@ -10,7 +10,7 @@ from foreset.inproc.database import session
 from foreset.inproc.sharing import LARGE, Shared, links
 from foreset.inproc.tables import Table, Tables
 from foreset.refresh.bound import as_declared, bind_source
-from foreset.refresh.capturing import capture_one
+from foreset.refresh.capturing import capture_all
 from foreset.refresh.context import Context
 from foreset.store.capture.pins import RecordedPin
 from foreset.store.capture.stage import folder
@@ -19,7 +19,7 @@ from foreset.store.capture.stage import folder
 @contextmanager
 def shared_looks(context: Context) -> Iterator[None]:
     """What strata look up in sources by the changes of others is looked up once while this lasts."""
-    facts = {source.name: capture_one(context, source.name) for source in context.program.sources}
+    facts = capture_all(context)
     large = {name for name, one in facts.items() if (one["rows"] or 0) >= LARGE}
     changed = [name for name, one in facts.items() if (one["inserted"] or one["deleted"]) and not one["taken_whole"]]
     schemas = {source.name: tuple(column.type for column in source.columns) for source in context.program.sources}
@@ -41,7 +41,6 @@ def shared_looks(context: Context) -> Iterator[None]:
     with session(spill=context.spill) as connection:
         ((schema,),) = connection.execute("SELECT current_schema()").fetchall()
         shared = Shared(Tables(connection, schemas, open=context.opened), schema, ways, source, changes)
-
         context.shared = shared
         try:
             yield
