@@ -93,3 +93,11 @@ def test_a_handful_of_rows_that_came_into_many_is_left_to_insert(stratum: Stratu
 def test_where_spreading_was_dearer_than_a_recompute_another_strategy_has_its_turn(stratum: Stratum) -> None:
     history = records(BUILT) + records(("recompute", 12.0, 5), instead_of="spread")
     assert chosen(stratum, history, 5, rows=100) == "dredf"
+
+
+@pytest.mark.parametrize(("rows", "says"), [
+    (0, "5 rows changed, where it read 0 before"), (2, "5 rows changed, where it read 2 before"),
+    (10, "5 of 10 rows that it reads changed (50 %): more than 25%"),
+])  # fmt: skip
+def test_the_reason_for_a_recompute_names_no_share_above_the_whole(stratum: Stratum, rows: int, says: str) -> None:
+    assert choose(stratum, Situation({"edge": Size(5, 0, rows)})).reason == says

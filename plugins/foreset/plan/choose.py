@@ -200,8 +200,10 @@ def _too_big(strategy: str, situation: Situation, changed: Mapping[str, Size]) -
             told = f"{delta:,} changed rows would take {strategy} about {expected:.1f} s"
             return f"{told}, a recompute took {recomputed:.1f} s"
         return ""
-    if delta > RECOMPUTE_SHARE * max(rows, 1):
-        share = 100 * delta / max(rows, 1)
+    if delta > rows:  # most are new, so a share of what was there would be no share
+        return f"{delta:,} rows changed, where it read {rows:,} before"
+    if delta > RECOMPUTE_SHARE * rows:
+        share = 100 * delta / rows
         return f"{delta:,} of {rows:,} rows that it reads changed ({share:.0f} %): more than {RECOMPUTE_SHARE:.0%}"
     return ""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foreset.errors import EnvironmentFault
+from foreset.session.gateway import start_gateway
 from foreset.session.locations import StateFiles
 from foreset.session.locks import note_writer, second_writer
 
@@ -64,10 +64,13 @@ def start_jvm(conf: Mapping[str, str], log: Path) -> SparkSession:
     from pyspark.sql import SparkSession
 
     settings = SparkConf(loadDefaults=False).setAll(list(conf.items()))
+    launch: Any = launch_gateway  # pyspark does not type it
     with environment(child_environment()), log.open("ab") as out:
         try:
-            launch: Any = launch_gateway  # pyspark does not type it
-            gateway = launch(settings, {"stdout": out, "stderr": subprocess.STDOUT})
+            started = start_gateway(conf, out)
+            with environment({"PYSPARK_GATEWAY_PORT": str(started.port), "PYSPARK_GATEWAY_SECRET": started.secret}):
+                gateway = launch()
+            gateway.proc = started.process
             return SparkSession(SparkContext(conf=settings, gateway=gateway))
         except (PySparkException, OSError) as fault:
             raise EnvironmentFault(
