@@ -54,7 +54,19 @@ def test_settings_become_arguments(spark_home: Path, log: Path) -> None:
     submitting(spark_home, 'printf "%s\\n" "$@"; exit 1')
     with log.open("ab") as out, pytest.raises(OSError, match="ended with 1"):
         start_gateway({"spark.a": "x y", "spark.b": "1"}, out)
-    assert log.read_text().splitlines() == ["--conf", "spark.a=x y", "--conf", "spark.b=1", "pyspark-shell"]
+    first = log.read_text().partition("it ended")[0]
+    assert first.splitlines() == ["--conf", "spark.a=x y", "--conf", "spark.b=1", "pyspark-shell"]
+
+
+def test_one_that_ends_at_once_is_started_again(spark_home: Path, log: Path) -> None:
+    fails_once = f'[ -e "{log}.1" ] || {{ touch "{log}.1"; echo crowded; exit 9; }}'
+    submitting(spark_home, f"{fails_once}\n{ANSWERS}")
+    with log.open("ab") as out:
+        gateway = start_gateway({}, out)
+    assert gateway.process.stdin is not None
+    gateway.process.stdin.close()
+    assert gateway.process.wait(10) == 0
+    assert log.read_text().splitlines()[:2] == ["crowded", "it ended with 9 before it answered; starting it again"]
 
 
 def test_one_that_ends_tells_with_what_and_what_it_said(spark_home: Path, log: Path) -> None:

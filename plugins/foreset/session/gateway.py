@@ -18,6 +18,7 @@ from typing import IO
 
 ANSWER_S = 200.0  # a start takes 4 s on an idle machine, and a minute on a crowded one
 POLL_S = 0.05
+STARTS = 2  # one that ended at once, for a reason of the machine's, is started again: nothing has happened yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,18 @@ def start_gateway(conf: Mapping[str, str], out: IO[bytes], answer_s: float = ANS
     home: str = _find_spark_home()  # type: ignore[no-untyped-call]
     settings = [part for name, value in conf.items() for part in ("--conf", f"{name}={value}")]
     command = [str(Path(home, "bin", "spark-submit")), *settings, "pyspark-shell"]
+    for start in range(1, STARTS + 1):
+        try:
+            return _started(command, out, answer_s)
+        except ChildProcessError as ended:
+            if start == STARTS:
+                raise
+            out.write(f"{ended}; starting it again\n".encode())
+            out.flush()
+    raise AssertionError("unreachable")
+
+
+def _started(command: list[str], out: IO[bytes], answer_s: float) -> Gateway:
     with tempfile.TemporaryDirectory(prefix="foreset-gateway-") as folder:
         told = Path(folder, "port")
         process = subprocess.Popen(
