@@ -25,7 +25,6 @@ from foreset.store.types import column_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from deltalake import DeltaTable
 
 PATIENT_ROWS = 1_000_000  # of a table that is looked at once more before it is loaded
 MANY_DEAD, MANY_DEAD_ROWS = 64, 50_000  # what nobody needs any more, before it is dropped
@@ -80,7 +79,7 @@ class Tables:
     connection: duckdb.DuckDBPyConnection
     schemas: dict[str, tuple[Type, ...]]
     budget: Budget = field(default_factory=Budget)
-    open: Callable[[str, int], DeltaTable | None] = delta.open_table  # a Delta table at a version
+    open: delta.OpenAt = delta.open_table
     patience: int = 2  # looks at a table's files; the next one takes it into memory
     large: int = 50_000  # rows of a table that is rather asked for some of them than hashed
     rows_read: dict[str, int] = field(default_factory=dict)  # from outside, by relation

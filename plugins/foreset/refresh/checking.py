@@ -37,7 +37,6 @@ from foreset.verify.verdict import Mismatch, Verdict
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-Open = Callable[[str, int], "DeltaTable | None"]  # a table at a version
 LEAST_PER_VIEW = 6
 DRAWING = 4  # views at the same time
 DRAWN_ROWS = 2_000_000  # of a larger source that changed, only the changed rows are drawn from
@@ -203,7 +202,7 @@ def _staged(context: Context, view: str) -> Staged:
     return Staged(columns, old, *(_folder(facts[side]["path"]) for side in ("plus", "minus")))
 
 
-def published(layout: Layout, pin: ViewPin, open_at: Open = delta.open_table) -> Rows:
+def published(layout: Layout, pin: ViewPin, open_at: delta.OpenAt = delta.open_table) -> Rows:
     """The rows of a view as a manifest pins them: in their files, where DuckDB can open those."""
     path = layout.resolve(pin.path)
     with delta.reading(path):
@@ -252,7 +251,7 @@ def open_without_spark(root: str, source: Source, version: int) -> Dataset | pa.
     return found[1] if found is not None else None
 
 
-def open_quickly(root: str, source: Source, version: int, open_at: Open = delta.open_table) -> Plain | None:
+def open_quickly(root: str, source: Source, version: int, open_at: delta.OpenAt = delta.open_table) -> Plain | None:
     """The same rows, but by their files where DuckDB reads those as they are: that takes a fraction of the time."""
     if source.view is not None:
         return open_without_spark(root, source, version)
@@ -265,7 +264,9 @@ def open_quickly(root: str, source: Source, version: int, open_at: Open = delta.
     return tuple(files) if files and holds(files, [column.name for column in source.columns]) else rows
 
 
-def _by_delta_rs(path: str, version: int, open_at: Open = delta.open_table) -> tuple[DeltaTable, Dataset] | None:
+def _by_delta_rs(
+    path: str, version: int, open_at: delta.OpenAt = delta.open_table
+) -> tuple[DeltaTable, Dataset] | None:
     """A table with its rows; None where delta-rs does not find it or cannot read it."""
     try:
         with delta.reading(path):

@@ -79,7 +79,7 @@ def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts
         signed.create(path, columns)
         return pins.write_once(run, path, None, _load(context, view, path, plus, order), absolute=True)
     path = context.layout.resolve(previous.path)
-    extent = signed.describe(path, previous.version)
+    extent = signed.describe(path, previous.version, context.opened)
     if signed.Threshold().passed(extent, plus["rows"], minus["rows"]):
 
         def rebase(txn: Txn) -> None:

@@ -15,7 +15,6 @@ from foreset.store.scans import table_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from deltalake import DeltaTable
     from pyspark.sql import DataFrame, SparkSession
 
 BASE, RECURSIVE, SEQ = "base", "recursive", "_seq"
@@ -43,23 +42,17 @@ def append_delta(path: str, counts: DataFrame, columns: Sequence[str], seq: int,
 
 def load_arrow(path: str, counts: pa.Table, seq: int, txn: pins.Txn) -> None:
     """`load` for entries that are here: the columns, then `_base` and `_recursive`; no Spark job."""
-    delta.replace_exactly(_opened(path), _entries(counts, seq), txn.mark, {txn.app_id: txn.version})
+    delta.replace_exactly(txn.target(path), _entries(counts, seq), txn.mark, {txn.app_id: txn.version})
 
 
 def append_arrow(path: str, counts: pa.Table, seq: int, txn: pins.Txn) -> None:
     """`append_delta` for entries that are here."""
     import pyarrow as pa
 
-    table = _opened(path)
+    table = txn.target(path)
     schema = pa.schema(table.schema())
     entries = _entries(counts, seq).select(schema.names).cast(schema)
     delta.append_exactly(table, entries, txn.mark, {txn.app_id: txn.version})
-
-
-def _opened(path: str) -> DeltaTable:
-    table = delta.open_table(path)
-    assert table is not None, f"{path} does not exist"
-    return table
 
 
 def _entries(counts: pa.Table, seq: int) -> pa.Table:

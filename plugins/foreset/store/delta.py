@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +44,9 @@ SIGN, SEQ = "_sign", "_seq"  # hidden columns of a view: +1 came, -1 went, and i
 ENTRIES = "read_parquet($files, filename='the file', hive_partitioning=false, union_by_name=true)"
 SEQ_OF_ENTRY = f"""CAST(regexp_extract("the file", '{SEQ}=([0-9]+)/[^/]*$', 1) AS BIGINT) AS {SEQ}"""
 MARK = "userMetadata"  # Spark writes its commit note under this name; our deltalake commits do the same
+
+
+OpenAt = Callable[[str, int], "DeltaTable | None"]  # a table at a version; None when there is none
 
 
 class SparkOnly(ForesetError):

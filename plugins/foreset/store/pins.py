@@ -12,7 +12,7 @@ Delta's refusal of versions beyond the retention.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, assert_never
 
@@ -47,6 +47,12 @@ class Txn:
     app_id: str
     version: int
     mark: delta.Mark
+    # As it stood when the write was decided on: what delta-rs writes is its direct successor, or nothing.
+    table: DeltaTable | None = field(default=None, compare=False, repr=False)
+
+    def target(self, path: str) -> DeltaTable:
+        """The table to write to by delta-rs; opened now where nobody has."""
+        return _opened(path) if self.table is None else self.table
 
     def options(self) -> dict[str, str]:
         """For a DataFrame writer."""
@@ -101,9 +107,9 @@ def write_once(
                 _reset(table, to, mark)
             case Write(version=expected):
                 tries = standing % TRIES_PER_EPOCH + 1 if standing // TRIES_PER_EPOCH == run.epoch else 0
-                txn = Txn(app_id, transaction(run.epoch, tries), mark)
+                txn = Txn(app_id, transaction(run.epoch, tries), mark, table)
                 manifest.check_fence(run.layout, run.epoch, run.refresh_id)
-                if (done := _written(run, path, write, txn, expected)) is not None:
+                if (done := _written(run, path, write, txn, table, expected)) is not None:
                     return done
             case _:
                 assert_never(decision)
@@ -133,7 +139,9 @@ def _version_in(table: DeltaTable, token: str) -> int | None:
     return None
 
 
-def _written(run: Run, path: str, write: Callable[[Txn], object], txn: Txn, expected: int) -> Written | None:
+def _written(
+    run: Run, path: str, write: Callable[[Txn], object], txn: Txn, table: DeltaTable, expected: int
+) -> Written | None:
     try:
         write(txn)
     except delta.Moved:
@@ -142,7 +150,7 @@ def _written(run: Run, path: str, write: Callable[[Txn], object], txn: Txn, expe
         # The write may have happened all the same: its token tells. Without it the fault stands.
         if version_of(path, txn.mark.token) is None and not _lost_race(path, expected, error):
             raise
-    table = _opened(path)
+    table.update_incremental()  # whoever wrote last: the log tells
     found = _version_in(table, txn.mark.token)
     standing = (table.transaction_version(txn.app_id) or 0) // TRIES_PER_EPOCH
     match decide_written(expected, found, standing, run.epoch):

@@ -83,9 +83,7 @@ def load(path: str, rows: DataFrame, seq: int, txn: pins.Txn) -> None:
 
 def load_arrow(path: str, rows: pa.Table, seq: int, txn: pins.Txn) -> None:
     """The same for rows that are already here, without a Spark job."""
-    table = delta.open_table(path)
-    assert table is not None, f"{path} does not exist"
-    delta.replace_exactly(table, _signed_arrow(rows, 1, seq), txn.mark, {txn.app_id: txn.version})
+    delta.replace_exactly(txn.target(path), _signed_arrow(rows, 1, seq), txn.mark, {txn.app_id: txn.version})
 
 
 def append(path: str, plus: DataFrame | None, minus: DataFrame | None, seq: int, txn: pins.Txn) -> None:
@@ -100,8 +98,7 @@ def append_arrow(path: str, plus: pa.Table | None, minus: pa.Table | None, seq: 
     """The same for differentials that are already here: 10 ms instead of a Spark job."""
     import pyarrow as pa
 
-    table = delta.open_table(path)
-    assert table is not None, f"{path} does not exist"
+    table = txn.target(path)
     schema = pa.schema(table.schema())
     sides = ((rows, sign) for rows, sign in ((plus, 1), (minus, -1)) if rows is not None and rows.num_rows)
     parts = [_signed_arrow(rows, sign, seq).select(schema.names).cast(schema) for rows, sign in sides]
@@ -174,9 +171,9 @@ def ordered(frame: DataFrame, order: Sequence[str]) -> DataFrame:
     return frame.sortWithinPartitions(*map(ticked, order)) if order else frame
 
 
-def describe(path: str, version: int | None = None) -> Extent:
+def describe(path: str, version: int, open_at: delta.OpenAt = delta.open_table) -> Extent:
     """Read a table's extent from its log."""
-    table = delta.open_table(path, version)
+    table = open_at(path, version)
     assert table is not None, f"{path} does not exist"
     files = delta.listed_files(table)
     plus = [file for file in files if file[f"partition.{SIGN}"] == 1]

@@ -49,6 +49,11 @@ class Solver:
         views = (linear(view, self.schemas[view.name]) if derived(view) else view for view in stratum.views)
         return replace(stratum, views=tuple(views))
 
+    def expect(self, view: str, asked: Asked, keys: set[Row]) -> None:
+        """Groups that will be asked for."""
+        assert isinstance(self.facts, GroupFacts)
+        self.facts.expect(view, asked, keys)
+
     def which(self, rows: Mapping[str, set[Row]], goals: Mapping[Goal, set[Row]]) -> dict[str, set[Row]]:
         """Those of `rows`, by view, that are among the answers of the goals."""
         tables = self._solve(goals, None)
@@ -122,12 +127,13 @@ def derivable(
         for row in wanted:
             asked = _given(row)
             goals[view, asked].add(tuple(row[position] for position in asked))
-    gathered: dict[str, set[Row]] = defaultdict(set)  # first: what reads a view of few groups finds most of them known
-    for (view, asked), keys in goals.items():
-        if view in groups:
-            gathered[view] |= {row for group in solver.facts.rows(view, asked, keys).values() for row in group}
-    found = solver.which(rows, {goal: keys for goal, keys in goals.items() if goal[0] not in groups})
-    return {view: wanted & (gathered[view] | found[view]) for view, wanted in rows.items()}
+    of_groups = {goal: keys for goal, keys in goals.items() if goal[0] in groups}
+    for (view, asked), keys in of_groups.items():
+        solver.expect(view, asked, keys)
+    found = solver.which(rows, {goal: keys for goal, keys in goals.items() if goal not in of_groups})
+    for (view, asked), keys in of_groups.items():
+        found[view] |= {row for group in solver.facts.rows(view, asked, keys).values() for row in group}
+    return {view: wanted & found[view] for view, wanted in rows.items()}
 
 
 def _given(row: Row) -> Asked:
