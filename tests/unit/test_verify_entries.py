@@ -19,7 +19,7 @@ from foreset.refresh.checking import open_quickly, published
 from foreset.store import arrow, delta, pins, signed
 from foreset.store.layout import Layout
 from foreset.store.rows import ViewPin
-from foreset.verify.entries import SignedFiles, present, sampled
+from foreset.verify.entries import Draw, SignedFiles, present, sampled
 from foreset.verify.facts import SourceFacts, to_rows
 
 COLUMNS = (Column("n", BIGINT), Column("what is it?", STRING), Column("x", DOUBLE), Column("at", TIMESTAMP))
@@ -58,21 +58,24 @@ def test_rows_come_and_go_and_come_back(seed: int, folder: str, tmp_path: Path) 
         assert table is not None
         rows = published(layout, ViewPin("g/v", "id", table.version(), kinds))
         assert isinstance(rows, SignedFiles)
-        assert present(rows, COLUMNS, sorted(everything, key=repr)) == there
-        assert set(to_rows(arrow.read(path, table.version(), NAMES), COLUMNS)) == there
-        drawn = sampled(rows, COLUMNS, 10, seed)
-        assert len(drawn) > 5
-        assert set(drawn) <= everything
         whole = arrow.read(path, table.version(), NAMES)
-        assert present(whole, COLUMNS, sorted(everything, key=repr)) == there
-        assert set(sampled(whole, COLUMNS, 100, seed)) == there
+        newest = table_of(came)  # a row that is in some of the parts, but not in others, is told by each for itself
+        parts = [rows, None, whole, newest, SignedFiles((), ())]
+        assert present(parts, COLUMNS, sorted(everything, key=repr)) == [there, set(), there, came, set()]
+        assert set(to_rows(arrow.read(path, table.version(), NAMES), COLUMNS)) == there
+        draws = [Draw(rows, 10, seed), Draw(None, 10, seed), Draw(whole, 100, seed), Draw(whole, 0, seed)]
+        drawn, nothing, all_of_them, none = sampled(draws, COLUMNS)
+        assert 5 < len(drawn) <= 10
+        assert set(drawn) <= everything
+        assert set(all_of_them) == there
+        assert nothing == none == []
 
 
 def test_nothing_has_no_rows() -> None:
-    empty = SignedFiles((), ())
-    for rows in (None, (), empty):
-        assert sampled(rows, COLUMNS, 5, 1) == []
-        assert present(rows, COLUMNS, [row_of(1)]) == set()
+    empty = (None, (), SignedFiles((), ()))
+    assert sampled([Draw(rows, 5, 1) for rows in empty], COLUMNS) == [[], [], []]
+    assert present(empty, COLUMNS, [row_of(1)]) == [set(), set(), set()]
+    assert present(empty, COLUMNS, []) == [set(), set(), set()]
 
 
 def test_sources_are_read_by_their_files_only_where_those_hold_all(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from foreset.inproc.tables import Part, Sql, Table, Tables
 from foreset.inproc.types import widening
 from foreset.ir.types import BIGINT, Type
 from foreset.store import delta
-from foreset.store.delta import ENTRIES, SEQ, SEQ_OF_ENTRY, SIGN
+from foreset.store.delta import SEQ, SEQ_OF_ENTRY, SIGN, entries_in
 from foreset.store.files import filesystem, list_files
 from foreset.store.layout import is_local
 from foreset.store.types import duck_type
@@ -111,7 +111,7 @@ def _entries(
     files = delta.on_this_disk(path, listed)
     if files:
         try:
-            read = tables.make(Sql(f"SELECT *, {SEQ_OF_ENTRY} FROM {ENTRIES}", {"files": files}))
+            read = tables.make(Sql(f"SELECT *, {SEQ_OF_ENTRY} FROM {entries_in('files')}", {"files": files}))
             return tables.make(_typed(_named(tables, tables.connection.table(read.name), entries), entries))
         except duckdb.Error:  # a column that no file has yet
             pass

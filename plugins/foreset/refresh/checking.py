@@ -27,7 +27,7 @@ from foreset.store import arrow, delta, manifest
 from foreset.store.capture.stage import folder
 from foreset.store.layout import Layout, is_local, table_path
 from foreset.store.rows import ViewPin
-from foreset.verify.entries import Plain, Rows, SignedFiles, holds, sampled
+from foreset.verify.entries import Draw, Plain, Rows, SignedFiles, holds, sampled
 from foreset.verify.facts import SourceFacts
 from foreset.verify.origins import Hint, Pairs, hints, origins
 from foreset.verify.sample import Claim, Staged, draw
@@ -149,8 +149,8 @@ def _near(
     def drawn(source: str) -> list[dict[int, Value]]:
         needed = sorted({column for pairs in reaching.values() for _, column in pairs.get(source, ())})
         picked = tuple(columns[source][column] for column in needed)
-        rows = (row for part in nearby(source) for row in sampled(part, picked, size, seed))
-        return [dict(zip(needed, row, strict=True)) for row in rows]
+        parts = sampled([Draw(part, size, seed) for part in nearby(source)], picked)
+        return [dict(zip(needed, row, strict=True)) for part in parts for row in part]
 
     def near(view: str) -> list[Hint]:
         return [hint for name, pairs in sorted(reaching.get(view, {}).items()) for hint in hints(pairs, drawn(name))]

@@ -39,9 +39,7 @@ KEEP_ALL = {
 SINCE_CHECKPOINT = 20  # entries that a reader of a manifest may need: those before are in a checkpoint
 MANY_FILES = 500  # of a table; DuckDB opens each to see its columns
 SIGN, SEQ = "_sign", "_seq"  # hidden columns of a view: +1 came, -1 went, and in which refresh
-# For DuckDB: the rows of `$files` as they stand there, and the refresh that wrote an entry, by its file's own folder.
-# If folders were taken for partitions, one above the whole warehouse such as `a=9` would stand for a column `a`.
-ENTRIES = "read_parquet($files, filename='the file', hive_partitioning=false, union_by_name=true)"
+# For DuckDB: the refresh that wrote an entry, by its file's own folder (see `entries_in`).
 SEQ_OF_ENTRY = f"""CAST(regexp_extract("the file", '{SEQ}=([0-9]+)/[^/]*$', 1) AS BIGINT) AS {SEQ}"""
 MARK = "userMetadata"  # Spark writes its commit note under this name; our deltalake commits do the same
 
@@ -166,6 +164,14 @@ def value_ranges(table: DeltaTable, names: Sequence[str]) -> dict[str, int]:
         if least is not None:
             found[name] = most - least + 1
     return found
+
+
+def entries_in(files: str) -> str:
+    """For DuckDB: the rows of files, a list that goes by this name, as they stand there.
+
+    If folders were taken for partitions, one above the whole warehouse such as `a=9` would stand for a column `a`.
+    """
+    return f"read_parquet(${files}, filename='the file', hive_partitioning=false, union_by_name=true)"
 
 
 def on_this_disk(path: str, files: Sequence[Mapping[str, Any]], most: int = MANY_FILES) -> list[str] | None:

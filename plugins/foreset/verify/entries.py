@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import duckdb
@@ -16,7 +16,7 @@ from pyarrow.dataset import Dataset
 from foreset.ir.program import Column
 from foreset.ir.terms import Row
 from foreset.store import scratch
-from foreset.store.delta import ENTRIES, SEQ, SEQ_OF_ENTRY
+from foreset.store.delta import SEQ, SEQ_OF_ENTRY, entries_in
 from foreset.store.quoting import quoted
 from foreset.verify.facts import cast, key_table, narrowed, to_rows
 
@@ -41,68 +41,98 @@ def holds(files: Sequence[str], names: Sequence[str]) -> bool:
         return set(names) <= set(connection.read_parquet(list(files), union_by_name=True).columns)
 
 
-def sampled(rows: Rows, columns: tuple[Column, ...], size: int, seed: int) -> list[Row]:
-    """Up to `size` distinct rows; of a signed table entries, some of which may have gone since."""
-    found = rows.came if isinstance(rows, SignedFiles) else rows
-    if found is None or found == () or size <= 0:
-        return []
-    with _bound(found, columns) as bound:
-        query = f"SELECT * FROM {bound.text} USING SAMPLE reservoir({int(size)} ROWS) REPEATABLE ({int(seed)})"  # noqa: S608 - quoted
-        drawn = to_rows(bound.ask(query).to_arrow_table(), columns)
-    return sorted(set(drawn), key=repr)
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Rows to draw from: how many, and by which chance."""
+
+    rows: Rows
+    size: int
+    seed: int
 
 
-def present(rows: Rows, columns: tuple[Column, ...], wanted: Sequence[Row]) -> set[Row]:
-    """Which of `wanted` are there; in a signed table, those that came after they last went."""
-    if rows is None or not wanted:
-        return set()
-    if not isinstance(rows, SignedFiles):
-        return {wanted[place] for place in _last(rows, columns, wanted, at="0")}
-    came, went = (_last(files, columns, wanted, at=SEQ) for files in (rows.came, rows.went))
-    return {wanted[place] for place, at in came.items() if at > went.get(place, -1)}
+def sampled(draws: Sequence[Draw], columns: tuple[Column, ...]) -> list[list[Row]]:
+    """Up to `size` distinct rows of each; of a signed table entries, some of which may have gone since."""
+    found: list[list[Row]] = [[] for _ in draws]
+    with _asking(columns) as asking:
+        texts = []
+        for number, draw in enumerate(draws):
+            rows = draw.rows.came if isinstance(draw.rows, SignedFiles) else draw.rows
+            if rows is not None and rows != () and draw.size > 0:
+                chance = f"USING SAMPLE reservoir({int(draw.size)} ROWS) REPEATABLE ({int(draw.seed)})"
+                texts.append(f"SELECT * FROM (SELECT {number} AS part, * FROM {asking.bound(rows)} {chance})")  # noqa: S608 - quoted
+        if texts:
+            drawn = asking.ask(" UNION ALL ".join(texts)).to_arrow_table()
+            for number, row in zip(drawn.column(0).to_pylist(), to_rows(drawn.remove_column(0), columns), strict=True):
+                found[number].append(row)
+    return [sorted(set(rows), key=repr) for rows in found]
 
 
-def _last(rows: Plain, columns: tuple[Column, ...], wanted: Sequence[Row], at: str) -> dict[int, int]:
-    """The places in `wanted` of the rows that are there, with the greatest `at`: 0, or the refresh that wrote them."""
-    if rows == ():
-        return {}
-    with _bound(rows, columns, dated=at == SEQ) as bound:
-        keys = key_table(wanted, [column.type for column in columns])
-        bound.connection.register("wanted", keys.append_column("n", pa.array(np.arange(len(wanted)))))
-        # NULL is looked for where there is one only: plain equality lets DuckDB skip what cannot match.
-        same = (
-            f"t.{quoted(column.name)} {'IS NOT DISTINCT FROM' if any(row[i] is None for row in wanted) else '='} k.k{i}"
-            for i, column in enumerate(columns)
-        )
-        entries = f"(SELECT * FROM {bound.text}{narrowed(columns, wanted)}) t"  # noqa: S608 - quoted
-        query = f"SELECT k.n, max({at}) FROM {entries} JOIN wanted k ON {' AND '.join(same)} GROUP BY k.n"  # noqa: S608 - quoted
-        return dict(bound.ask(query).fetchall())
+def present(parts: Sequence[Rows], columns: tuple[Column, ...], wanted: Sequence[Row]) -> list[set[Row]]:
+    """Which of `wanted` are in each; in a signed table, those that came after they last went."""
+    last: dict[tuple[int, int], dict[int, int]] = {}  # by part and sign: of a place in `wanted` who wrote the row last
+    if wanted:
+        with _asking(columns) as asking:
+            keys = key_table(wanted, [column.type for column in columns])
+            asking.connection.register("wanted", keys.append_column("n", pa.array(np.arange(len(wanted)))))
+            texts = [
+                asking.found(part, sign, rows, wanted, at)
+                for part, whole in enumerate(parts)
+                for sign, rows, at in _signs(whole)
+            ]
+            if texts:
+                query = f"SELECT part, sign, n, max(seq) FROM ({' UNION ALL '.join(texts)}) GROUP BY part, sign, n"  # noqa: S608 - quoted
+                for part, sign, place, at in asking.ask(query).fetchall():
+                    last.setdefault((part, sign), {})[place] = at
+    found = []
+    for part in range(len(parts)):
+        came, went = (last.get((part, sign), {}) for sign in (1, -1))
+        found.append({wanted[place] for place, at in came.items() if at > went.get(place, -1)})
+    return found
+
+
+def _signs(rows: Rows) -> Iterator[tuple[int, Plain, str]]:
+    """What came and what went, and when: 0, or the refresh that wrote it."""
+    both = [(1, rows.came, SEQ), (-1, rows.went, SEQ)] if isinstance(rows, SignedFiles) else [(1, rows, "0")]
+    yield from ((sign, entries, at) for sign, entries, at in both if entries is not None and entries != ())
 
 
 @dataclass(frozen=True, slots=True)
-class _Bound:
-    """Rows under the name `t` in a query: two statements would take longer than a look at few of them."""
+class _Asking:
+    """One statement over rows of several places: each statement takes longer than a look at few rows."""
 
     connection: duckdb.DuckDBPyConnection
-    text: str
-    values: dict[str, list[str]]
+    columns: tuple[Column, ...]
+    files: dict[str, list[str]] = field(default_factory=dict)
+
+    def bound(self, rows: Plain, *, dated: bool = False) -> str:
+        """The rows in the types of the columns; `dated` entries of a signed table with the refresh that wrote each."""
+        texts = ", ".join([*(cast(column) for column in self.columns), *([SEQ_OF_ENTRY] if dated else [])])
+        name = f"entries{next(_LOOKS)}"
+        if isinstance(rows, tuple):
+            self.files[name] = list(rows)
+            return f"(SELECT {texts} FROM {entries_in(name)}) t"  # noqa: S608 - quoted
+        self.connection.register(name, rows)
+        return f"(SELECT {texts} FROM {name}) t"  # noqa: S608 - quoted
+
+    def found(self, part: int, sign: int, rows: Plain, wanted: Sequence[Row], at: str) -> str:
+        """The places in `wanted` of the rows that are there."""
+        # NULL is looked for where there is one only: plain equality lets DuckDB skip what cannot match.
+        same = " AND ".join(
+            f"t.{quoted(column.name)} {'IS NOT DISTINCT FROM' if any(row[i] is None for row in wanted) else '='} k.k{i}"
+            for i, column in enumerate(self.columns)
+        )
+        there = f"(SELECT * FROM {self.bound(rows, dated=at == SEQ)}{narrowed(self.columns, wanted)}) t"  # noqa: S608 - quoted
+        return f"SELECT {part} AS part, {sign} AS sign, k.n AS n, {at} AS seq FROM {there} JOIN wanted k ON {same}"  # noqa: S608 - quoted
 
     def ask(self, query: str) -> duckdb.DuckDBPyRelation:
-        """What a query over `text` gives."""
-        return self.connection.sql(query, params=self.values)
+        """What a query over bound rows gives."""
+        return self.connection.sql(query, params=self.files)
 
 
 @contextmanager
-def _bound(rows: Plain, columns: Sequence[Column], *, dated: bool = False) -> Iterator[_Bound]:
-    """The rows in the types of the columns; `dated` entries of a signed table with the refresh that wrote each."""
-    texts = ", ".join([*(cast(column) for column in columns), *([SEQ_OF_ENTRY] if dated else [])])
+def _asking(columns: tuple[Column, ...]) -> Iterator[_Asking]:
     with scratch.cursor() as connection:
-        if isinstance(rows, tuple):
-            source, values = ENTRIES, {"files": list(rows)}
-        else:
-            source, values = f"entries{next(_LOOKS)}", {}
-            connection.register(source, rows)
-        yield _Bound(connection, f"(SELECT {texts} FROM {source}) t", values)  # noqa: S608 - quoted
+        yield _Asking(connection, columns)
 
 
 _LOOKS = itertools.count(1)

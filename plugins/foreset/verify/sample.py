@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from foreset.ir.program import Column
 from foreset.ir.terms import Row, Value
-from foreset.verify.entries import Rows, present, sampled
+from foreset.verify.entries import Draw, Rows, present, sampled
 from foreset.verify.origins import Hint
 
 
@@ -42,15 +42,15 @@ def draw(staged: Staged, size: int, seed: int, hints: Sequence[Hint] = ()) -> li
     columns = staged.columns
     generator = random.Random(seed)  # noqa: S311 - a sample must be repeatable, not secret
     half, quarter = max(size // 2, 1), max(size // 4, 1)
-    plus = sampled(staged.plus, columns, half, generator.randrange(1 << 30))
-    minus = sampled(staged.minus, columns, half, generator.randrange(1 << 30))
+    spare = half + quarter // 4  # some of what was drawn may go now, or have gone before
+    draws = ((staged.plus, half), (staged.minus, half), (staged.old, quarter + spare))
+    plus, minus, old = sampled([Draw(*one, generator.randrange(1 << 30)) for one in draws], columns)
     changed = _half_each(plus, minus, half)
-    spare = len(minus) + quarter // 4  # some of what was drawn may go now, or have gone before
-    old = sampled(staged.old, columns, quarter + spare, generator.randrange(1 << 30))
     generator.shuffle(old)
+    del old[quarter + len(minus) + quarter // 4 :]
     near = _combinations([*plus, *minus, *old], hints, len(columns), quarter, generator)
     others = list(dict.fromkeys([*old, *near]))
-    before, came, gone = (present(part, columns, others) for part in (staged.old, staged.plus, staged.minus))
+    before, came, gone = present((staged.old, staged.plus, staged.minus), columns, others)
     there = (before - gone) | came
     claims = {row: Claim(row, row in set(plus), "changed") for row in changed}
     unchanged = [row for row in old if row in before and row in there and row not in claims][:quarter]
