@@ -42,7 +42,7 @@ def txn(number: int) -> Txn:
     return Txn(f"app-{number}", number, Mark("write", token=str(number)))
 
 
-@pytest.mark.parametrize("folder", ["view", "a=9/_seq=7/view"])
+@pytest.mark.parametrize("folder", ["view", "a=9/_seq=7/view", "it's \"a\" lake/view"])
 def test_signed_rows_over_many_refreshes(tmp_path: Path, folder: str) -> None:
     """Rows come, go and come back, with NULLs: as `arrow.read` sees them after each refresh, in whatever folder."""
     path, columns = str(tmp_path / folder), {"a": "bigint", "b": "string"}
@@ -112,6 +112,20 @@ def test_a_partitioned_table_and_one_that_grew_a_column(tmp_path: Path) -> None:
     assert rows_of(tables, [Part(table)]) == [(1, None), (2, None), (3, "new")]
     old = inputs.bind_table(tables, "r", path, 0, stored(["v"], [BIGINT]))
     assert old.rows == 2
+
+
+def test_names_are_names_whatever_stands_in_them(tmp_path: Path) -> None:
+    path = str(tmp_path / "it's; --" / "t")
+    names = ['say "when"', "it's", "select", 'x";drop']
+    write_deltalake(path, pa.table({name: [i] for i, name in enumerate(names)}))
+    for folder in (False, True):
+        tables = tables_of(BIGINT, BIGINT, BIGINT, BIGINT)
+        columns = stored(names, [BIGINT] * 4)
+        by_log = inputs.bind_table(tables, "r", path, 0, columns)
+        table = inputs.bind_folder(tables, path, columns) if folder else by_log
+        assert rows_of(tables, [Part(table)]) == [(0, 1, 2, 3)]
+        other_order = inputs.bind_folder(tables, path, columns[::-1])
+        assert tables.run(Sql(f"SELECT c0, c3 FROM {other_order.name}")) == [(0, 3)]
 
 
 def test_looks_fetch_only_what_joins_and_then_load_once(tmp_path: Path) -> None:

@@ -11,3 +11,8 @@ def ticked(name: str) -> str:
 def quoted(name: str) -> str:
     """For DuckDB, sqlite and delta-rs."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text as DuckDB takes it in a statement."""
+    return "'" + text.replace("'", "''") + "'"
