@@ -79,4 +79,3 @@ def _read(told: Path) -> tuple[int, str]:
     """Port and secret, as Spark writes them: a number, and a text behind its length."""
     content = told.read_bytes()  # complete: Spark renames the file to this name when it is
     return int.from_bytes(content[:4], "big"), content[8 : 8 + int.from_bytes(content[4:8], "big")].decode()
-

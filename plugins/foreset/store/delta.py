@@ -42,8 +42,6 @@ SIGN, SEQ = "_sign", "_seq"  # hidden columns of a view: +1 came, -1 went, and i
 # For DuckDB: the refresh that wrote an entry, by its file's own folder (see `entries_in`).
 SEQ_OF_ENTRY = f"""CAST(regexp_extract("the file", '{SEQ}=([0-9]+)/[^/]*$', 1) AS BIGINT) AS {SEQ}"""
 MARK = "userMetadata"  # Spark writes its commit note under this name; our deltalake commits do the same
-
-
 OpenAt = Callable[[str, int], "DeltaTable | None"]  # a table at a version; None when there is none
 
 
