@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +20,8 @@ from foreset.store.capture.pins import PinnedColumn, RecordedPin
 if TYPE_CHECKING:
     pass
 
-_FORBIDDEN = ("permission denied", "access denied", "accessdenied", "forbidden", "403", "unauthorized", "401")
+# The numbers as they are told by themselves: not in the name of a table.
+_FORBIDDEN = re.compile(r"permission denied|access ?denied|forbidden|unauthorized|(?<![\w/.-])40[13](?![\w/.-])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,9 @@ class SourceTable:
 
 def fault_of(name: str, path: str, error: Exception, *, missing: bool) -> SourceError:
     """The clear fault behind an error of deltalake or of Spark."""
-    text = str(error).lower()
-    if any(word in text for word in _FORBIDDEN) or isinstance(error, PermissionError):
+    lines = str(error).lower().splitlines()
+    text = "\n".join(line for line in lines if not line.lstrip().startswith("at "))  # without the stack
+    if _FORBIDDEN.search(text) or isinstance(error, PermissionError):
         return faults.no_permission(name, path, faults.first_line(error))
     if missing or faults.condition_of(error) in (
         "PATH_NOT_FOUND",
