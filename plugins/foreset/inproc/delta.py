@@ -112,11 +112,9 @@ def _entries(
     entries = (*columns, Stored(SEQ, BIGINT, BIGINT, "seq"))
     files = delta.on_this_disk(path, listed)
     if files:
-        try:
-            dated = f"(SELECT *, {SEQ_OF_ENTRY} FROM {entries_in('files')})"
+        dated = f"(SELECT *, {SEQ_OF_ENTRY} FROM {entries_in('files')})"
+        with suppress(duckdb.Error):  # a column that no file has yet
             return tables.make(Sql(_typed(dated, entries), {"files": files}))
-        except duckdb.Error:  # a column that no file has yet
-            pass
     return _taken(tables, data().to_table([column.name for column in entries]), entries)
 
 
@@ -182,19 +180,18 @@ def _bind(
     name = tables.fresh("v")
     if not rows:
         return Table(name, 0, relation)
+    bound = Table(name, rows, relation, outside=True, values=values)
     view = f"CREATE TEMP VIEW {name} AS "
-    bound = False
     if files:
         listed = ", ".join(map(literal, files))  # a view takes no parameters
         scan = f"read_parquet([{listed}], hive_partitioning=false, union_by_name=true)"
         with suppress(duckdb.Error):  # a column that no file has yet
             tables.run(Sql(view + _typed(scan, columns)))
-            bound = True
-    if not bound:
-        rows_of = tables.fresh("d")
-        tables.connection.register(rows_of, data())
-        tables.run(Sql(view + _typed(rows_of, columns)))
-    return Table(name, rows, relation, outside=True, values=values)
+            return bound
+    rows_of = tables.fresh("d")
+    tables.connection.register(rows_of, data())
+    tables.run(Sql(view + _typed(rows_of, columns)))
+    return bound
 
 
 def _taken(tables: Tables, data: pa.Table, columns: Sequence[Stored]) -> Table:
