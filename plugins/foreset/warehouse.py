@@ -164,21 +164,9 @@ class Warehouse:
 
     def check(self) -> list[Diagnostic]:
         """All faults and warnings of all specs."""
-        from foreset.analyse.across import check_groups
-        from foreset.reference.inverses import proven
-        from foreset.rewrite.pipeline import prepare
+        from foreset.understand import understand_all
 
-        found: list[Diagnostic] = []
-        sound = []
-        loaded = self._loaded()
-        for one in loaded:
-            found += one.report
-            if one.program is not None:
-                prepared = proven(prepare(one.program))
-                found += prepared.report
-                sound += [prepared.program] if prepared.program else []
-        names = {one.program.group if one.program else Path(one.file).stem for one in loaded}
-        return [*found, *check_groups(sound, names)]
+        return [fault for one in understand_all(self._loaded()) for fault in one.diagnostics]
 
     def forecast(self, group: str) -> Forecast:
         """What the next refresh of `group` would rebuild, add or remove for its definitions, and at what cost."""

@@ -14,6 +14,7 @@ from foreset.reference.inverses import proven
 from foreset.render import render_text
 from foreset.rewrite.pipeline import Prepared, prepare
 from foreset.spec.load import load_text
+from foreset.understand import understand
 
 
 def prepared(text: str) -> Prepared:
@@ -45,6 +46,13 @@ def shown(rule: Rule) -> list[str]:
     return [print_rule(rule), *([f"  {types}"] if types else [])]
 
 
+def run_crash(text: str, _arguments: Mapping[str, str]) -> str:
+    """What is said when analysis itself fails."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("foreset.rewrite.pipeline.names.check_views", lambda _: {}["lost"])
+        return render_text(understand(load_text(text)).diagnostics, {"spec.yaml": text})
+
+
 @pytest.mark.parametrize("path", case_files("analyse"), ids=case_id)
 def test_case(path: Path) -> None:
-    check_file(path, {"check": run_check, "normalise": run_normalise})
+    check_file(path, {"check": run_check, "normalise": run_normalise, "crash": run_crash})

@@ -11,16 +11,21 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from foreset.analyse.faults import across as faults
 from foreset.diagnostics import Diagnostic, Span
 from foreset.ir.program import Program, Source, View
+from foreset.spec.internal import guarded
 
 
 def check_groups(programs: Sequence[Program], known: Collection[str]) -> Iterator[Diagnostic]:
     """The faults between `programs`; `known` also names the groups whose own faults hide their views."""
     by_name = {program.group: program for program in programs}
     for program in programs:
-        for source in program.sources:
-            if source.view is not None:
-                yield from _source(source, source.view, by_name, known)
+        yield from guarded(program.file, _sources(program, by_name, known))
     yield from _circles(by_name)
+
+
+def _sources(program: Program, by_name: Mapping[str, Program], known: Collection[str]) -> Iterator[Diagnostic]:
+    for source in program.sources:
+        if source.view is not None:
+            yield from _source(source, source.view, by_name, known)
 
 
 def _source(source: Source, read: str, by_name: Mapping[str, Program], known: Collection[str]) -> Iterator[Diagnostic]:
@@ -56,11 +61,17 @@ def _circles(by_name: Mapping[str, Program]) -> Iterator[Diagnostic]:
         for name, program in by_name.items()
     }
     told: set[frozenset[str]] = set()
-    for start in reads:
-        way = _way_back(start, reads)
-        if way and frozenset(way) not in told:
-            told.add(frozenset(way))
-            yield faults.circle(reads[start][way[1]] or Span("", 1, 1), way)
+    for name, program in by_name.items():
+        yield from guarded(program.file, _circle(name, reads, told))
+
+
+def _circle(
+    start: str, reads: Mapping[str, Mapping[str, Span | None]], told: set[frozenset[str]]
+) -> Iterator[Diagnostic]:
+    way = _way_back(start, reads)
+    if way and frozenset(way) not in told:
+        told.add(frozenset(way))
+        yield faults.circle(reads[start][way[1]] or Span("", 1, 1), way)
 
 
 def _way_back(start: str, reads: Mapping[str, Mapping[str, object]]) -> tuple[str, ...]:

@@ -101,6 +101,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line; return the exit code. Nothing but SystemExit and interrupts leaves here."""
     debug = "--debug" in arguments or os.environ.get("FORESET_DEBUG", "") not in ("", "0")
     given = [argument for argument in arguments if argument != "--debug"]
+    if debug:
+        _show_log()
     try:
         code = build()(given or ["--help"], prog_name="foreset", standalone_mode=False)
     except (ForesetError, typer.TyperException) as error:
@@ -112,6 +114,14 @@ def run(arguments: Sequence[str]) -> int:
             raise
         return _unexpected(error)
     return code if isinstance(code, int) else Exit.OK
+
+
+def _show_log() -> None:
+    """Foreset's own log on stderr, with the tracebacks of faults that were caught."""
+    import logging
+
+    logging.basicConfig()
+    logging.getLogger("foreset").setLevel(logging.DEBUG)
 
 
 def _told(error: ForesetError | typer.TyperException, *, as_json: bool) -> int:

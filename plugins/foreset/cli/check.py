@@ -11,8 +11,8 @@ import typer
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 
 if TYPE_CHECKING:
-    from foreset.cli.groups import Group
     from foreset.refresh.forecast import Forecast
+    from foreset.understand import Understood
 
 
 class Format(StrEnum):
@@ -67,7 +67,7 @@ def check(
         raise typer.Exit(Exit.BAD_SPEC)
 
 
-def _ahead(found: Sequence[Group], warehouse: str) -> list[Forecast]:
+def _ahead(found: Sequence[Understood], warehouse: str) -> list[Forecast]:
     """What would be rebuilt in each group that can run."""
     from foreset.refresh.forecast import forecast
     from foreset.session.locations import absolute_warehouse
@@ -99,7 +99,7 @@ def _time(seconds: float | None) -> str:
     return "time not known" if seconds is None else f"about {seconds:,.1f} s"
 
 
-def _text(found: Sequence[Group]) -> str:
+def _text(found: Sequence[Understood]) -> str:
     from foreset.render import render_text, summary
 
     faults = [fault for group in found for fault in group.diagnostics]
@@ -109,7 +109,7 @@ def _text(found: Sequence[Group]) -> str:
     return f"{text}{_amount(found)}: {verdict}"
 
 
-def _amount(found: Sequence[Group]) -> str:
+def _amount(found: Sequence[Understood]) -> str:
     """How much was read; views and rules only of specs that are sound enough to count them."""
     views = [view for group in found if group.program for view in group.program.shown]
     parts = [(len(found), "group")]

@@ -1,36 +1,17 @@
-"""Groups as the commands see them: found by name or file, loaded, and prepared for strategies."""
+"""Understoods as the commands see them: found by name or file, loaded, and prepared for strategies."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from foreset.analyse.across import check_groups
-from foreset.diagnostics import Diagnostic, Severity, did_you_mean
+from foreset.diagnostics import did_you_mean
 from foreset.errors import SpecError, UsageError
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering
-from foreset.reference.inverses import proven
-from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import SUFFIXES, Loaded, load_file, load_folder
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """One spec file, whatever its state. `program` is in normal form, and None where the spec is refused."""
-
-    name: str
-    file: str
-    source: str
-    diagnostics: tuple[Diagnostic, ...]
-    program: Program | None = None
-    layering: Layering | None = None
-
-    @property
-    def errors(self) -> tuple[Diagnostic, ...]:
-        """What refuses the spec."""
-        return tuple(d for d in self.diagnostics if d.severity is Severity.ERROR)
+from foreset.understand import Understood, understand, understand_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +22,15 @@ class Ready:
     layering: Layering
 
 
-def groups(specs: Path, targets: Sequence[str] = ()) -> tuple[Group, ...]:
+def groups(specs: Path, targets: Sequence[str] = ()) -> tuple[Understood, ...]:
     """Every group of the folder, or those that `targets` name by group or by file."""
     by_file = [target for target in targets if _is_file(target)]
     by_name = [target for target in targets if target not in by_file]
     loaded = [load_file(file) for target in by_file for file in _files(Path(target))]
-    found = [] if targets and not by_name else _together([_group(one) for one in _folder(specs)])
+    found = () if targets and not by_name else understand_all(_folder(specs))
     if by_name:
-        found = [_named(name, found, specs) for name in by_name]
-    return (*found, *(_group(one) for one in loaded))
+        found = tuple(_named(name, found, specs) for name in by_name)
+    return (*found, *(understand(one) for one in loaded))
 
 
 def ready(specs: Path, name: str) -> Ready:
@@ -58,15 +39,6 @@ def ready(specs: Path, name: str) -> Ready:
     if group.errors or group.program is None or group.layering is None:
         raise SpecError(group.diagnostics)
     return Ready(group.program, group.layering)
-
-
-def _together(found: Sequence[Group]) -> list[Group]:
-    """The groups, each with the faults of what it reads of others."""
-    across: dict[str, list[Diagnostic]] = {}
-    programs = [group.program for group in found if group.program is not None]
-    for fault in check_groups(programs, {group.name for group in found}):
-        across.setdefault(fault.file, []).append(fault)
-    return [replace(group, diagnostics=(*group.diagnostics, *across.get(group.file, ()))) for group in found]
 
 
 def _is_file(target: str) -> bool:
@@ -88,7 +60,7 @@ def _folder(specs: Path) -> Sequence[Loaded]:
     return loaded
 
 
-def _named(name: str, found: Sequence[Group], specs: Path) -> Group:
+def _named(name: str, found: Sequence[Understood], specs: Path) -> Understood:
     for group in found:
         if group.name == name:
             return group
@@ -96,12 +68,3 @@ def _named(name: str, found: Sequence[Group], specs: Path) -> Group:
     raise UsageError(
         f"there is no group `{name}` in {specs}", did_you_mean(name, names, f"groups here: {', '.join(names)}")
     )
-
-
-def _group(loaded: Loaded) -> Group:
-    name = loaded.program.group if loaded.program else Path(loaded.file).stem
-    if loaded.program is None:
-        return Group(name, loaded.file, loaded.source, tuple(loaded.report))
-    prepared = proven(prepare(loaded.program))
-    found = (*loaded.report, *prepared.report)
-    return Group(name, loaded.file, loaded.source, found, prepared.program, prepared.layering)

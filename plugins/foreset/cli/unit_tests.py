@@ -9,8 +9,8 @@ import typer
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 
 if TYPE_CHECKING:
-    from foreset.cli.groups import Group
     from foreset.testing.run import Outcome
+    from foreset.understand import Understood
 
 Names = Annotated[
     list[str] | None,
@@ -69,7 +69,7 @@ def unit_tests(
         raise typer.Exit(Exit.NOT_VERIFIED)
 
 
-def _text(group: Group, outcome: Outcome) -> list[str]:
+def _text(group: Understood, outcome: Outcome) -> list[str]:
     from foreset.cli.output import styled, visible
     from foreset.testing.report import failure, place
 
@@ -80,7 +80,7 @@ def _text(group: Group, outcome: Outcome) -> list[str]:
             *(f"      {visible(line)}" for line in failure(outcome))]  # fmt: skip
 
 
-def _as_data(group: Group, outcome: Outcome) -> dict[str, object]:
+def _as_data(group: Understood, outcome: Outcome) -> dict[str, object]:
     return {
         "group": group.name,
         "test": outcome.test.name,

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, AssetAny, AssetOrTimeSchedule, CronTriggerTimetable, TaskGroup, get_parsing_context
 
+from foreset.diagnostics import Diagnostic
+from foreset.errors import SpecError
 from foreset.ir.strata import Stratum
 from foreset.orchestrate.assets import sources_of, views_of
 from foreset.orchestrate.docs import kind, page, title
@@ -22,6 +24,7 @@ from foreset.orchestrate.names import POOL, dag_id, group_of
 from foreset.orchestrate.operators import PhaseOperator, Spec
 from foreset.orchestrate.places import Places
 from foreset.orchestrate.specs import Group, load_group, load_groups
+from foreset.spec.internal import internal_fault
 
 if TYPE_CHECKING:
     from foreset.ir.program import Program
@@ -34,16 +37,39 @@ RETRIES = {
 }
 
 
+class BrokenSpecs(SpecError):
+    """Some specs are refused and have no DAG; the others are not affected."""
+
+
 def load_dags(places: Places) -> Iterator[DAG]:
     """The DAG of each sound spec, by name; only one where Airflow wants only one."""
     wanted = get_parsing_context().dag_id
     if wanted is None:
-        yield from (build_dag(group, places.warehouse) for group in load_groups(places.specs).groups)
+        yield from _built(places)[0]
         return
     name = group_of(wanted)
     group = load_group(places.specs, name) if name else None
     if group is not None:
         yield build_dag(group, places.warehouse)
+
+
+def report_faults(places: Places) -> None:
+    """Raise `BrokenSpecs` with every fault of every spec, and of every DAG that cannot be built."""
+    _, faults = _built(places)
+    if faults:
+        raise BrokenSpecs(faults)
+
+
+def _built(places: Places) -> tuple[list[DAG], list[Diagnostic]]:
+    """The DAGs of a folder, and what is wrong with the groups that have none."""
+    found = load_groups(places.specs)
+    built, faults = list[DAG](), list(found.faults)
+    for group in found.groups:
+        try:
+            built.append(build_dag(group, places.warehouse))
+        except Exception as error:  # noqa: BLE001 - the other groups keep their DAGs
+            faults.append(internal_fault(str(group.file), error))
+    return built, faults
 
 
 def build_dag(group: Group, warehouse: str) -> DAG:
@@ -57,6 +83,7 @@ def build_dag(group: Group, warehouse: str) -> DAG:
         catchup=False,
         max_active_runs=1,
         is_paused_upon_creation=False,
+        auto_register=False,  # the file with the faults builds DAGs too, and gives none
         tags={"foreset", *program.tags},
         params=form(),
         default_args={"owner": program.owner or "foreset", "pool": POOL, **RETRIES},

@@ -17,8 +17,8 @@ for dag in load_dags(places_beside(__file__)):
 ''',
     FAULTS: '''"""Airflow: broken specs as an import error of this file alone, so that sound specs keep their DAGs."""
 
+from foreset.orchestrate.dags import report_faults
 from foreset.orchestrate.places import places_beside
-from foreset.orchestrate.specs import report_faults
 
 report_faults(places_beside(__file__))
 ''',

@@ -9,21 +9,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from foreset.analyse.constrained import constrained
 from foreset.errors import SpecError
 from foreset.ir.edits import Edit
 from foreset.ir.program import Program, Source, View
 from foreset.ir.strata import Layering
 from foreset.plan.frozen import RefreshPlan
-from foreset.reference.inverses import proven
-from foreset.rewrite.edit_views import with_edits
-from foreset.rewrite.pipeline import prepare
-from foreset.spec.load import and_suites, load_text
 from foreset.store import files
 from foreset.store.delta import Opened
 from foreset.store.epochs import Run, heartbeat
 from foreset.store.layout import Layout, is_local, join
 from foreset.store.rows import ManifestRow
+from foreset.understand import understand_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -124,14 +120,10 @@ def read_spec(
 def _read(
     text: str, file: str, suites: tuple[tuple[str, str], ...], edits: tuple[Edit, ...]
 ) -> tuple[Program, Layering]:
-    loaded = and_suites(load_text(text, file), dict(suites))
-    if loaded.program is None or not loaded.report.ok:
-        raise SpecError(loaded.report.errors)
-    program = with_edits(loaded.program, edits, constrained(loaded.program)) if edits else loaded.program
-    prepared = proven(prepare(program))
-    if prepared.program is None or prepared.layering is None:
-        raise SpecError(prepared.report.errors)
-    return prepared.program, prepared.layering
+    found = understand_text(text, file, dict(suites), edits)
+    if found.errors or found.program is None or found.layering is None:
+        raise SpecError(found.errors)
+    return found.program, found.layering
 
 
 class Stopwatch:

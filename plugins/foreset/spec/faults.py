@@ -23,6 +23,12 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
+def internal(span: Span, what: str) -> Diagnostic:
+    """Foreset itself crashed."""
+    hint = f"please report it with this file; `foreset --debug check {span.file}` shows the traceback"
+    return Diagnostic("FS640", f"internal error: {what}: this is a fault of Foreset, not of this spec", span, hint)
+
+
 # ---------------------------------------------------------------- the file
 def unreadable(file: str, reason: str) -> Diagnostic:
     """The file is not there, or is no file."""

@@ -23,6 +23,7 @@ from foreset.spec.domains import columns, read_domains
 from foreset.spec.expectations import Reading, read_expectation
 from foreset.spec.gathering import Scope, with_aggregates
 from foreset.spec.grammar import parse_rule
+from foreset.spec.internal import internal_fault
 from foreset.spec.model import SPEC
 from foreset.spec.registered import registered
 from foreset.spec.scalars import passage_of
@@ -61,7 +62,14 @@ def load_folder(path: str | Path) -> tuple[Loaded, ...]:
 
 
 def load_file(path: str | Path) -> Loaded:
-    """The spec in one file."""
+    """The spec in one file; a crash of Foreset itself is a fault of this file alone."""
+    try:
+        return _load_file(path)
+    except Exception as error:  # noqa: BLE001 - whatever the cause
+        return Loaded(None, _report(internal_fault(str(path), error)), str(path))
+
+
+def _load_file(path: str | Path) -> Loaded:
     file = str(path)
     try:
         with Path(path).open("rb") as stream:

@@ -1,0 +1,77 @@
+"""Understanding a spec: the one chain from a file to a program that can run, for everybody who reads specs.
+
+Text, suites, edits, analysis, normal form, strata, and aggregates tried for what they promise. A spec of which
+Foreset itself crashes has that as its fault (FS640); the others are not affected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from foreset.analyse.across import check_groups
+from foreset.analyse.constrained import constrained
+from foreset.diagnostics import Diagnostic, Severity
+from foreset.ir.edits import Edit
+from foreset.ir.program import Program
+from foreset.ir.strata import Layering
+from foreset.reference.inverses import proven
+from foreset.rewrite.edit_views import with_edits
+from foreset.rewrite.pipeline import prepare
+from foreset.spec.internal import internal_fault
+from foreset.spec.load import Loaded, and_suites, load_text
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """One spec, whatever its state; the programs and the strata are None where it is refused."""
+
+    name: str  # of the group, or of the file where no group could be read
+    file: str
+    source: str
+    diagnostics: tuple[Diagnostic, ...]
+    written: Program | None = None  # as people wrote it
+    program: Program | None = None  # in normal form
+    layering: Layering | None = None
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """What refuses the spec."""
+        return tuple(d for d in self.diagnostics if d.severity is Severity.ERROR)
+
+
+def understand(loaded: Loaded, edits: Iterable[Edit] = ()) -> Understood:
+    """What one file says, with edits on its views."""
+    name = loaded.program.group if loaded.program else Path(loaded.file).stem
+    found = Understood(name, loaded.file, loaded.source, tuple(loaded.report))
+    if loaded.program is None:
+        return found
+    try:
+        return _prepared(found, loaded.program, tuple(edits))
+    except Exception as error:  # noqa: BLE001 - whatever the cause: other specs are sound
+        return replace(found, diagnostics=(*found.diagnostics, internal_fault(loaded.file, error)))
+
+
+def understand_text(
+    text: str, file: str, suites: Mapping[str, str] | None = None, edits: Iterable[Edit] = ()
+) -> Understood:
+    """The spec in `text`, with the texts of its suite files."""
+    return understand(and_suites(load_text(text, file), dict(suites or {})), edits)
+
+
+def understand_all(loaded: Sequence[Loaded]) -> tuple[Understood, ...]:
+    """The specs of one folder, each with the faults of what it reads of the others."""
+    found = [understand(one) for one in loaded]
+    across: dict[str, list[Diagnostic]] = {}
+    programs = [one.program for one in found if one.program is not None]
+    for fault in check_groups(programs, {one.name for one in found}):
+        across.setdefault(fault.file, []).append(fault)
+    return tuple(replace(one, diagnostics=(*one.diagnostics, *across.get(one.file, ()))) for one in found)
+
+
+def _prepared(found: Understood, written: Program, edits: tuple[Edit, ...]) -> Understood:
+    written = with_edits(written, edits, constrained(written)) if edits else written
+    prepared = proven(prepare(written))
+    told = (*found.diagnostics, *prepared.report)
+    return replace(found, diagnostics=told, written=written, program=prepared.program, layering=prepared.layering)
