@@ -15,7 +15,7 @@ from foreset.ir.program import STRATEGIES
 from foreset.ir.types import TYPE_NAMES
 from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import load_text
-from foreset.spec.model import AGGREGATE, CHANGE, DOMAIN, FUNCTION, SOURCE, SPEC, TEST, VIEW
+from foreset.spec.model import AGGREGATE, CHANGE, COLUMN, DOMAIN, FUNCTION, SOURCE, SPEC, TEST, VIEW
 from foreset.testing.run import run_tests
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "spec.md"
@@ -38,6 +38,7 @@ RECORDS = (
     ("domains.NAME.", DOMAIN),
     ("domains.NAME.functions.NAME.", FUNCTION),
     ("views.NAME.", VIEW),
+    ("sources.NAME.columns.NAME.", COLUMN),
     ("tests[].", TEST),
     ("tests[].change.NAME.", CHANGE),
     ("aggregates.NAME.", AGGREGATE),

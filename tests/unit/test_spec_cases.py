@@ -63,7 +63,10 @@ def listed(program: Program) -> list[str]:
     head = f"{program.group} schedule={program.schedule} timezone={program.timezone} owner={program.owner}"
     lines = [f"{head} tags={','.join(program.tags)} max_rounds={program.max_rounds}"]
     for relation in (*program.sources, *program.views):
-        columns = ", ".join(f"{column.name}: {column.type}" for column in relation.columns)
+        columns = ", ".join(
+            f"{column.name}: {column.type}{f' {print_value(column.description)}' if column.description else ''}"
+            for column in relation.columns
+        )
         lines.append(f"{type(relation).__name__.lower()} {relation.name}({columns})")
     for rule in program.rules:
         assert rule.span is not None

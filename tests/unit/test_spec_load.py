@@ -90,6 +90,44 @@ def test_literals_become_what_they_are() -> None:
     assert found[4] == BooleanTest(Call("is_null", (Var("X"),)), negated=True)
 
 
+WRITTEN = """group: g
+sources:
+  e: {table: raw/e, columns: {a: int, b: int}}
+views:
+  v:
+    columns: {a: int, n: bigint}
+    rules: |
+      % one for each a
+      v(X, N) :-   N = count{Y | e(X, Y)},
+          X > 1.
+      v(a=X,n=0):-e(X,X).
+  w:
+    columns: {a: int}
+    rules: ["w(X)  :- e(X, _)"]
+"""
+
+
+def test_rules_keep_the_text_that_was_written() -> None:
+    program = load_text(WRITTEN).program
+    assert [rule.text for rule in program.rules] == [
+        "% one for each a\nv(X, N) :-   N = count{Y | e(X, Y)},\n    X > 1", "v(a=X,n=0):-e(X,X)", "w(X)  :- e(X, _)"
+    ]  # fmt: skip
+
+
+def test_descriptions_mean_nothing_to_a_refresh() -> None:
+    """Nothing is built anew because somebody said what a column means."""
+    from foreset.plan.fingerprint import fingerprints
+    from foreset.rewrite.pipeline import prepare
+
+    plain = "group: g\nsources:\n  e: {table: raw/e, columns: {a: int, b: int}}\nviews:\n  v:\n    columns: {a: int}\n"
+    plain += "    rules: ['v(X) :- e(X, Y), Y > 1']\n"
+    told = plain.replace("{a: int", "{a: {type: int, description: how many}")
+    found = [prepare(load_text(text).program) for text in (plain, told)]
+    assert told != plain
+    assert found[0].program == found[1].program
+    assert len({str(fingerprints(one.program, one.layering)) for one in found}) == 1
+
+
 def test_rules_are_named_by_view_and_number() -> None:
     loaded = load_text(HEAD + "      - v(X) :- e(X, _). v(X) :- e(_, X)\n      - v(X) :- e(X, X)\n")
     assert loaded.program is not None

@@ -7,7 +7,7 @@ Nothing is decided here: strategies are refused by `plan.translate`, chosen by `
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from foreset.explain.groups import base_reading, groups_rule
@@ -73,6 +73,8 @@ class ViewFacts:
     rules: dict[str, str]
     maintenance: tuple[Maintenance, ...]
     laid_out: tuple[str, ...] = ()  # the columns by whose values its rows are stored side by side, the first ones first
+    description: str = ""
+    meanings: dict[str, str] = field(default_factory=dict)  # of columns, where the spec says it
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,8 @@ def _view(program: Program, layering: Layering, stratum: Stratum, view: View) ->
             Maintenance(one.label, print_rule(readable(one.rule, columns), "paper"), one.origin.name) for one in found
         ),
         tuple(view.columns[place].name for place in laid_out(view, layering)),
+        view.description,
+        {column.name: column.description for column in view.columns if column.description},
     )
 
 

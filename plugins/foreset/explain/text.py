@@ -33,6 +33,10 @@ def _brief(stratum: StratumFacts) -> str:
 def stratum_text(stratum: StratumFacts) -> Iterator[str]:
     """The facts of one stratum, and what `auto` would do with it."""
     yield f"stratum {stratum.number}: {', '.join(view.name for view in stratum.views)}"
+    alone = len(stratum.views) == 1
+    about = [(view.name, view.description) for view in stratum.views if view.description]
+    yield from _block("about", [told if alone else f"{name}: {told}" for name, told in about])
+    yield from _block("columns", _meanings(stratum.views))
     yield _fact("reads", ", ".join(stratum.reads))
     yield _fact("level", _level(stratum))
     yield _fact("recursive", "yes" if stratum.recursive else "no")
@@ -42,7 +46,7 @@ def stratum_text(stratum: StratumFacts) -> Iterator[str]:
     yield _fact("counters", _COUNTERS[stratum.counters])
     if stratum.supports:
         yield _fact("supports", "kept: each derivation is a row, which says what it stands on")
-    yield _fact("laid out", "; ".join(_laid_out(view, alone=len(stratum.views) == 1) for view in stratum.views))
+    yield _fact("laid out", "; ".join(_laid_out(view, alone=alone) for view in stratum.views))
     yield _fact("engine", stratum.engine)
     if stratum.base:
         yield _fact("base", stratum.base)
@@ -55,6 +59,17 @@ def stratum_text(stratum: StratumFacts) -> Iterator[str]:
 
 def _laid_out(view: ViewFacts, *, alone: bool) -> str:
     return f"{'' if alone else view.name + ' '}by {', '.join(view.laid_out)}"
+
+
+def _meanings(views: Sequence[ViewFacts]) -> list[str]:
+    """What columns mean, where the spec says it; a text of several lines as one."""
+    said = [
+        (f"{name if len(views) == 1 else f'{view.name}.{name}'} {view.columns[name]}", " ".join(meaning.split()))
+        for view in views
+        for name, meaning in view.meanings.items()
+    ]
+    width = max((len(column) for column, _ in said), default=0)
+    return [f"{column:<{width}}  {meaning}" for column, meaning in said]
 
 
 def maintenance_text(view: ViewFacts) -> Iterator[str]:

@@ -26,6 +26,7 @@ class Column:
 
     name: str
     type: Type
+    description: str = field(default="", compare=False, repr=False)
     span: Span | None = field(default=None, compare=False, repr=False)
 
 

@@ -54,9 +54,9 @@ def _options(fields: Fields) -> dict[str, str]:
 
 
 def columns(fields: Fields) -> tuple[Column, ...]:
-    """Columns as `name: type`; those with faults are left out."""
+    """Columns as `name: type`, or with a description; those with faults are left out."""
     return tuple(
-        Column(name, kind, fields.keys[name].span)
-        for name, written in fields.values.items()
-        if isinstance(written, Scalar) and (kind := parse_type(written.value)) is not None
+        Column(name.value, kind, written.text("description"), name.span)
+        for name, written in fields.records()
+        if (kind := parse_type(written.text("type"))) is not None
     )

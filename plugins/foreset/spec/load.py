@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from inspect import cleandoc
 from pathlib import Path
 
 from foreset.diagnostics import Diagnostic, Report, Span
@@ -277,7 +278,7 @@ def _rules_of(node: Scalar, report: Report, *, block: bool, flow: bool) -> Itera
             end = len(part.text.rstrip())
             report.add(rule_faults.missing_dot(part.span(end - 1, end), "in a block a `.` ends each rule"))
         if rule is not None:
-            yield rule
+            yield replace(rule, text=cleandoc(part.text).strip())
 
 
 def _in_context(rule: Rule, view: str, scope: Scope, views: tuple[str, ...], report: Report) -> Rule:

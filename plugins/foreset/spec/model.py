@@ -16,7 +16,7 @@ from foreset.ir.types import TYPE_NAMES, parse_type
 from foreset.spec import faults
 from foreset.spec.expectation_schema import expectation_schema
 from foreset.spec.schedule import schedule_fault
-from foreset.spec.shapes import NAME, Anything, Flag, Key, ListOf, MapOf, Record, Text, Whole, check_name, kind_of
+from foreset.spec.shapes import NAME, Anything, Brief, Flag, Key, ListOf, MapOf, Record, Text, Whole, check_name, kind_of
 from foreset.spec.yaml_nodes import Items, Node, Scalar
 
 _URI = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -46,7 +46,7 @@ def _check_timezone(node: Scalar, _where: str) -> Diagnostic | None:
 
 def _check_type(node: Scalar, where: str) -> Diagnostic | None:
     if parse_type(node.value) is None:
-        column = where.removeprefix("column ").strip("`")
+        column = where.rpartition("column ")[2].strip("`")
         return faults.unknown_type(node.value, node.span, column, TYPE_NAMES)
     return None
 
@@ -118,11 +118,16 @@ _TYPE_PATTERN = (
     r"^\s*(boolean|bool|string|binary|tinyint|byte|smallint|short|int|integer|bigint|long|float|real|double|date|"
     r"timestamp|timestamp_ltz|timestamp_ntz|(decimal|dec|numeric)\s*(\(.*\))?|array\s*<.*>)\s*$"
 )
-COLUMNS = MapOf(
-    Text(pattern=_TYPE_PATTERN, check=_check_type, examples=("string", "bigint", "decimal(10,2)")),
+COLUMN = Record(
     "column",
-    "write `name: type` for each column",
-)
+    (
+        Key("type", Text(pattern=_TYPE_PATTERN, check=_check_type, examples=("string", "bigint", "decimal(10,2)")),
+            "its Spark SQL type", "type: string"),
+        Key("description", Text(nullable=True), "what a value of it means"),
+    ),
+    "A column: its type alone, or with what it means.",
+)  # fmt: skip
+COLUMNS = MapOf(Brief(COLUMN), "column", "write `name: type` for each column")
 CHANGE = Record(
     "change",
     (

@@ -11,7 +11,7 @@ import sys
 from typing import Any, assert_never
 
 from foreset.spec.model import SPEC
-from foreset.spec.shapes import RESERVED, Anything, Flag, Key, ListOf, MapOf, Record, Shape, Text, Whole, names_of
+from foreset.spec.shapes import RESERVED, Anything, Brief, Flag, Key, ListOf, MapOf, Record, Shape, Text, Whole, names_of
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 Json = dict[str, Any]
@@ -46,6 +46,8 @@ def schema_of(shape: Shape) -> Json:
             return kind | {"propertyNames": names, "additionalProperties": schema_of(value)}
         case Record():
             return _record(shape)
+        case Brief():
+            return {"anyOf": [schema_of(shape.first.shape), _record(shape.record)]}
         case _:
             assert_never(shape)
 

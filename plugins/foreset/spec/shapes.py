@@ -96,7 +96,19 @@ class Record:
     any_of: tuple[str, ...] = ()  # at least one of these; likewise
 
 
-Shape = Text | Whole | Flag | Anything | ListOf | MapOf | Record
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """A record, or no more than the value of its first key: `string` for `{type: string}`."""
+
+    record: Record
+
+    @property
+    def first(self) -> Key:
+        """The key whose value may stand alone."""
+        return self.record.keys[0]
+
+
+Shape = Text | Whole | Flag | Anything | ListOf | MapOf | Record | Brief
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +192,8 @@ def read(node: Node, shape: Shape, where: str, report: Report, name: Scalar | No
             return _read_map(node, shape, where, report)
         case Record():
             return _read_record(node, shape, where, report, name)
+        case Brief():
+            return _read_brief(node, shape, where, report, name)
         case _:
             assert_never(shape)
 
@@ -248,19 +262,35 @@ def _read_map(node: Node, shape: MapOf, where: str, report: Report) -> Fields | 
     if shape.filled and not node.entries:
         report.add(faults.nothing_there(node.span, where, shape.filled))
     fields = Fields(node.span)
-    cut = False  # a type with a comma, cut in two by the braces: the second half is no name
-    for key, value in node.entries:
-        half = cut and key.value.rstrip().endswith(")")
-        cut = isinstance(value, Scalar) and "(" in value.value and ")" not in value.value
-        fault = None if half else check_name(key, shape.noun)
+    for key, value in _whole_entries(node):
+        fault = check_name(key, shape.noun)
         _noted(fault, report)
-        if half or fault:
+        if fault:
             continue
         found = read(value, shape.value, f"{shape.noun} `{key.value}`", report, key)
         fields.keys[key.value] = key
         if found is not None:
             fields.values[key.value] = found
     return fields
+
+
+def _whole_entries(node: Entries) -> Iterator[tuple[Scalar, Node]]:
+    """The entries without the second half of a type with a comma, which braces cut in two: it is no name."""
+    cut = False
+    for key, value in node.entries:
+        half = cut and key.value.rstrip().endswith(")")
+        cut = isinstance(value, Scalar) and "(" in value.value and ")" not in value.value
+        if not half:
+            yield key, value
+
+
+def _read_brief(node: Node, shape: Brief, where: str, report: Report, at: Scalar | None) -> Fields | None:
+    if isinstance(node, Entries):
+        return _read_record(node, shape.record, where, report, at)
+    found = read(node, shape.first.shape, where, report)
+    if found is None or not isinstance(node, Scalar):
+        return None
+    return Fields(node.span, {shape.first.name: found}, {shape.first.name: at or node})
 
 
 def _read_record(node: Node, shape: Record, where: str, report: Report, at: Scalar | None) -> Fields | None:
@@ -272,7 +302,7 @@ def _read_record(node: Node, shape: Record, where: str, report: Report, at: Scal
         return None
     known = {key.name: key for key in shape.keys}
     fields = Fields(node.span)
-    for name, value in node.entries:
+    for name, value in _whole_entries(node):
         key = known.get(name.value)
         if key is None:
             report.add(faults.unknown_key(name.value, name.span, where, tuple(known)))
