@@ -126,6 +126,7 @@ class Rule:
     span: Span | None = field(default=None, compare=False, repr=False)
     sets: tuple[SetOf, ...] = ()  # beside the body; only as written
     calls: tuple[DomainCall, ...] = ()  # beside the body; only as written
+    text: str = field(default="", compare=False, repr=False)  # as the user wrote it, without the dot at its end
 
 
 def owner(rule: Rule) -> str:

@@ -16,7 +16,20 @@ from foreset.ir.types import TYPE_NAMES, parse_type
 from foreset.spec import faults
 from foreset.spec.expectation_schema import expectation_schema
 from foreset.spec.schedule import schedule_fault
-from foreset.spec.shapes import NAME, Anything, Brief, Flag, Key, ListOf, MapOf, Record, Text, Whole, check_name, kind_of
+from foreset.spec.shapes import (
+    NAME,
+    Anything,
+    Brief,
+    Flag,
+    Key,
+    ListOf,
+    MapOf,
+    Record,
+    Text,
+    Whole,
+    check_name,
+    kind_of,
+)
 from foreset.spec.yaml_nodes import Items, Node, Scalar
 
 _URI = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)

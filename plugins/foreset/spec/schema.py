@@ -11,7 +11,20 @@ import sys
 from typing import Any, assert_never
 
 from foreset.spec.model import SPEC
-from foreset.spec.shapes import RESERVED, Anything, Brief, Flag, Key, ListOf, MapOf, Record, Shape, Text, Whole, names_of
+from foreset.spec.shapes import (
+    RESERVED,
+    Anything,
+    Brief,
+    Flag,
+    Key,
+    ListOf,
+    MapOf,
+    Record,
+    Shape,
+    Text,
+    Whole,
+    names_of,
+)
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 Json = dict[str, Any]
