@@ -18,14 +18,13 @@ from typing import Any
 from foreset.session.config import Settings, connect_conf, jvm_conf
 from foreset.session.jars import verified_jars
 from foreset.session.jvm import start_jvm
-from foreset.session.locations import StateFiles
 
 
 def main() -> int:
     """Serve until asked to end, or until the JVM ends."""
     settings = replace(Settings.from_environment(), idle_minutes=0)
-    scratch = StateFiles(Path(tempfile.mkdtemp(prefix="foreset-spark-")))
-    scratch.scratch.mkdir()
+    scratch = Path(tempfile.mkdtemp(prefix="foreset-spark-"))
+    log = scratch / "server.log"
     conf = {
         **jvm_conf(settings, verified_jars(), scratch, f"local[{settings.cores}]"),
         **connect_conf(),
@@ -33,14 +32,14 @@ def main() -> int:
         "spark.connect.grpc.binding.port": os.environ.get("SPARK_CONNECT_PORT", "15002"),
     }
     stop = threading.Event()
-    spark = start_jvm(conf, scratch.log)
+    spark = start_jvm(conf, log)
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, lambda *_: stop.set())
     jvm: Any = spark.sparkContext._gateway.proc  # noqa: SLF001 - the JVM's process is known to it alone
     print(f"Spark {spark.version} serves at port {conf['spark.connect.grpc.binding.port']}", flush=True)
     while not stop.wait(0.5):
         if jvm.poll() is not None:
-            sys.stderr.write(scratch.log.read_text(errors="replace")[-5000:])
+            sys.stderr.write(log.read_text(errors="replace")[-5000:])
             return 1
     jvm.terminate()
     jvm.wait(30)

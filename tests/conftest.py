@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Importing Airflow writes its configuration to this folder; the user's own is not ours to touch.
+# Importing Airflow writes its configuration to this folder, and Spark's servers keep their state in the other one:
+# the user's own are not ours to touch.
 _WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 os.environ["AIRFLOW_HOME"] = str(Path(__file__).resolve().parents[1] / ".cache" / f"airflow-test{_WORKER}")
+os.environ["FORESET_STATE"] = str(Path(__file__).resolve().parents[1] / ".cache" / f"state-test{_WORKER}")
 os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "False"
 
 # JVMs of tests live for minutes: compiling their code well takes longer than running it. One third less CPU.

@@ -190,7 +190,7 @@ def _server(warehouse: str) -> Iterator[Finding]:
         report = inspect_server(warehouse)
     files = state_files(warehouse)
     if report.fit is None:
-        held = files.folder.is_dir() and not writer_lock_is_free(files)
+        held = files.writer.exists() and not writer_lock_is_free(files)
         fact = "no embedded server runs" + ("; another Spark holds the right to write" if held else "")
         yield Finding("embedded server", Status.OK, fact)
         return

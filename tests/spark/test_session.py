@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import psutil
 import pytest
@@ -222,11 +224,39 @@ def test_a_server_that_does_not_answer_is_replaced(served: str, monkeypatch: pyt
 
 
 @pytest.mark.slow
-def test_a_server_ends_when_its_warehouse_goes(served: str) -> None:
+@pytest.mark.parametrize("gone", ["state", "warehouse"])
+def test_a_server_ends_when_its_warehouse_goes(served: str, gone: str) -> None:
     assert count(served) == 4
     report = inspect_server(served)
-    state_files(served).state.unlink()
+    if gone == "state":
+        state_files(served).state.unlink()
+    else:
+        shutil.rmtree(served)
+        Path(served).mkdir()
+        assert inspect_server(served).fit is Fit.OTHER_WAREHOUSE
     assert within(15, lambda: not processes(report))
+
+
+def test_spark_leaves_nothing_in_a_warehouse_but_its_lock(served: str) -> None:
+    assert count(served) == 4
+    private = Path(served) / "_foreset"
+    assert sorted(entry.name for entry in private.iterdir()) == ["writer.json", "writer.lock"]
+
+
+def test_warehouses_of_one_process_do_not_depend_on_each_other(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    code = f"""
+import shutil
+from foreset.session import open_session
+with open_session("local[1]", {str(first)!r}) as one:
+    assert one.spark.range(4).count() == 4
+shutil.rmtree({str(first)!r})
+with open_session("local[1]", {str(second)!r}) as two:
+    print(two.spark.range(1000).repartition(3).count())
+    two.spark.range(3).localCheckpoint()
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "1000\n"
 
 
 def test_many_threads_share_one_session(spark_handle: SessionHandle) -> None:

@@ -17,9 +17,19 @@ from foreset.errors import EnvironmentFault, UsageError
 from foreset.session import Settings, inspect_server, open_session, stop_server
 from foreset.session.config import LOOPBACK, SESSION_CONF, connect_conf, default_memory_mb, fingerprint, jvm_conf
 from foreset.session.connect import endpoint_of
+from foreset.session.earlier import remove_earlier_state
 from foreset.session.jars import JarSet, faults_of, read_lock, verified_jars
-from foreset.session.locations import StateFiles, absolute_warehouse, local_path, prepared, state_files
+from foreset.session.locations import (
+    StateFiles,
+    absolute_warehouse,
+    guard_identity,
+    local_path,
+    prepared,
+    state_files,
+    state_home,
+)
 from foreset.session.locks import FileLock, writer_lock_is_free, writing_through
+from foreset.session.own_folder import process_folder
 from foreset.session.processes import ProcessIdentity, process_space
 from foreset.session.state import Fit, ServerState, forget_state, judge, read_state, write_state
 
@@ -50,9 +60,11 @@ def files(tmp_path: Path) -> StateFiles:
 
 
 @pytest.fixture
-def state(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> ServerState:
+def state(files: StateFiles, tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> ServerState:
     running = ProcessIdentity.of(sleeper.pid)
-    return ServerState("l1", str(tmp_path), process_space(), "f1", running, running, 4000, "secret")
+    files.writer.touch()
+    guard = guard_identity(files)
+    return ServerState("l1", str(tmp_path), guard, process_space(), "f1", running, running, 4000, "secret")
 
 
 def test_a_state_survives_the_file_and_keeps_its_token_private(files: StateFiles, state: ServerState) -> None:
@@ -70,17 +82,18 @@ def test_a_damaged_state_is_no_state(files: StateFiles, text: str) -> None:
 
 
 def test_each_way_not_to_fit(state: ServerState, sleeper: subprocess.Popen[bytes]) -> None:
-    me = state.supervisor
+    me, here = state.supervisor, (state.warehouse, state.guard)
     reused = replace(me, started=me.started - 100)
-    assert judge(state, state.warehouse, "f1") is Fit.FITS
-    assert judge(state, state.warehouse, "f2") is Fit.OTHER_SETTINGS
-    assert judge(state, "/elsewhere", "f1") is Fit.OTHER_WAREHOUSE
-    assert judge(replace(state, space="other boot"), state.warehouse, "f1") is Fit.ELSEWHERE
-    assert judge(replace(state, supervisor=reused), state.warehouse, "f1") is Fit.CRASHED
-    assert judge(replace(state, jvm=reused), state.warehouse, "f1") is Fit.CRASHED
+    assert judge(state, *here, "f1") is Fit.FITS
+    assert judge(state, *here, "f2") is Fit.OTHER_SETTINGS
+    assert judge(state, "/elsewhere", state.guard, "f1") is Fit.OTHER_WAREHOUSE
+    assert judge(state, state.warehouse, "another file", "f1") is Fit.OTHER_WAREHOUSE, "the folder was made anew"
+    assert judge(replace(state, space="other boot"), *here, "f1") is Fit.ELSEWHERE
+    assert judge(replace(state, supervisor=reused), *here, "f1") is Fit.CRASHED
+    assert judge(replace(state, jvm=reused), *here, "f1") is Fit.CRASHED
     sleeper.kill()
     os.waitid(os.P_PID, sleeper.pid, os.WEXITED | os.WNOWAIT)
-    assert judge(state, state.warehouse, "f1") is Fit.CRASHED, "a zombie is not alive"
+    assert judge(state, *here, "f1") is Fit.CRASHED, "a zombie is not alive"
 
 
 def test_a_stranger_with_the_same_id_is_not_ended(sleeper: subprocess.Popen[bytes]) -> None:
@@ -177,15 +190,69 @@ def test_one_warehouse_has_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert names == {str(tmp_path / "w")}
     assert absolute_warehouse("s3://bucket/w/") == "s3://bucket/w"
     assert local_path("s3://bucket/w") is None
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert state_files("s3://bucket/w").folder == state_files("s3://bucket/w/").folder
     assert state_files("s3://bucket/w").folder != state_files("s3://bucket/v").folder
 
 
-def test_a_warehouse_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_state_lies_outside_the_warehouse_and_the_right_to_write_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FORESET_STATE")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    assert state_home() == tmp_path / "home" / ".local" / "state" / "foreset"
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "states"))
+    assert state_home() == tmp_path / "states" / "foreset"
+    monkeypatch.setenv("FORESET_STATE", str(tmp_path / "named"))
+    one, two = (prepared(state_files(str(tmp_path / name))) for name in ("one", "two"))
+    for files, name in ((one, "one"), (two, "two")):
+        assert {files.state.parent, files.scratch.parent, files.log.parent} == {files.folder}
+        assert files.folder.is_relative_to(tmp_path / "named" / "spark")
+        assert files.writer == tmp_path / name / "_foreset" / "writer.lock"
+        assert not [entry for entry in (tmp_path / name / "_foreset").iterdir() if entry.is_dir()]
+    assert one.folder != two.folder
+
+
+def test_what_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(EnvironmentFault, match="cannot be kept"):
+    with pytest.raises(EnvironmentFault, match="right to write to the warehouse cannot be taken"):
         prepared(state_files(str(tmp_path / "file")))
+    monkeypatch.setenv("FORESET_STATE", str(tmp_path / "file"))
+    with pytest.raises(EnvironmentFault, match=r"cannot be kept in .*\n.*FORESET_STATE"):
+        prepared(state_files(str(tmp_path)))
+
+
+def test_each_process_has_a_folder_that_goes_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORESET_STATE", str(tmp_path))
+    asked = "from foreset.session.own_folder import process_folder as f; print(f())"
+    ended = Path(subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True).stdout[:-1])
+    assert ended.is_dir()
+    mine = process_folder()
+    assert mine.is_dir()
+    assert not ended.exists(), "swept: its process has ended"
+    assert process_folder() != mine
+    assert mine.is_dir(), "held by this process"
+
+
+def test_what_an_earlier_release_left_goes_when_nothing_runs(tmp_path: Path) -> None:
+    folder = tmp_path / "_foreset" / "_spark"
+    (folder / "tmp" / "blockmgr-1").mkdir(parents=True)
+    (folder / "server.json").write_text("{}")
+    earlier = StateFiles(folder, folder)
+    client = FileLock.take(earlier.clients, shared=True, wait_s=0)
+    assert client is not None
+    assert not remove_earlier_state(str(tmp_path))
+    with pytest.raises(EnvironmentFault, match="earlier release"):
+        open_session("local[1]", str(tmp_path))
+    client.release()
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(earlier.writer)], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        assert not remove_earlier_state(str(tmp_path), wait_s=0.1)
+        assert folder.is_dir()
+        holder.kill()
+    assert remove_earlier_state(str(tmp_path))
+    assert not folder.exists()
 
 
 def test_settings_are_read_and_refused() -> None:
@@ -202,7 +269,7 @@ def test_settings_are_read_and_refused() -> None:
 
 def test_every_choice_counts_in_the_fingerprint(files: StateFiles) -> None:
     def of(settings: Settings, jars: JarSet = JarSet((), "a")) -> str:  # noqa: B008
-        return fingerprint({**jvm_conf(settings, jars, files, "local[*]"), **connect_conf()}, jars)
+        return fingerprint({**jvm_conf(settings, jars, files.scratch, "local[*]"), **connect_conf()}, jars)
 
     choices = [Settings("2", 1024), Settings("3", 1024), Settings("2", 1025)]
     assert len({of(choice) for choice in choices} | {of(choices[0], JarSet((), "b"))}) == 4

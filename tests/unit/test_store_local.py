@@ -237,6 +237,16 @@ def test_gc_keeps_what_another_group_has_yet_to_take_in(layout: Layout) -> None:
     assert gc.collect(layout, gc.Policy(last=1, without=frozenset(["reader"]))).floor == 5
 
 
+def test_gc_passes_by_what_is_no_groups_and_takes_away_what_earlier_releases_left(layout: Layout) -> None:
+    history(layout, 3)
+    for name in ("_spark/tmp", "_race-x1", ".trash", "lost+found here"):
+        (Path(layout.root) / "_foreset" / name).mkdir(parents=True)
+        (Path(layout.root) / "reach" / name).mkdir(parents=True)
+    assert gc.collect(layout, gc.Policy(last=1)).floor == 3
+    assert not (Path(layout.root) / "_foreset" / "_spark").exists()
+    assert (Path(layout.root) / "_foreset" / ".trash").exists(), "not ours"
+
+
 def test_gc_waits_for_a_refresh_at_work(layout: Layout) -> None:
     history(layout, 3)
     run = epochs.open_run(layout, "r4", lambda _: {})

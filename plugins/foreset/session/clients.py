@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 from foreset.session.config import LOOPBACK
-from foreset.session.locations import StateFiles, local_path, prepared, state_files
+from foreset.session.locations import StateFiles, guarded, local_path, state_files
 from foreset.session.locks import FileLock, writing_through
 from foreset.session.state import read_state
 
@@ -21,7 +21,7 @@ def may_write_through(warehouse: str, endpoint: str) -> contextlib.AbstractConte
         return _present(files)  # the warehouse's own server, whose JVM holds the writer lock already
     if local_path(warehouse) is None:
         return contextlib.nullcontext()
-    return writing_through(endpoint, prepared(files))
+    return writing_through(endpoint, guarded(files))
 
 
 @contextlib.contextmanager

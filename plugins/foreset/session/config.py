@@ -13,12 +13,12 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
+from pathlib import Path
 
 import psutil
 
 from foreset.errors import UsageError
 from foreset.session.jars import JarSet
-from foreset.session.locations import StateFiles
 
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 LOOPBACK = "127.0.0.1"
@@ -89,8 +89,8 @@ def _megabytes(text: str) -> int:
     return int(number) * factor
 
 
-def jvm_conf(settings: Settings, jars: JarSet, files: StateFiles, master: str) -> dict[str, str]:
-    """Return the settings of a JVM that Foreset starts, embedded or in-process."""
+def jvm_conf(settings: Settings, jars: JarSet, scratch: Path, master: str) -> dict[str, str]:
+    """Return the settings of a JVM that Foreset starts, embedded or in-process; its own files go to `scratch`."""
     tasks = str(settings.tasks())
     return {
         **SESSION_CONF,
@@ -112,8 +112,8 @@ def jvm_conf(settings: Settings, jars: JarSet, files: StateFiles, master: str) -
         "spark.databricks.delta.snapshotPartitions": "1",  # 50 by default: 50 tasks to read a tiny log
         "spark.scheduler.mode": "FAIR",  # strata of one refresh run side by side
         "spark.cleaner.periodicGC.interval": "5min",  # local checkpoints of a long-lived server
-        "spark.local.dir": str(files.scratch),
-        "spark.sql.warehouse.dir": str(files.scratch / "spark-warehouse"),
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "spark-warehouse"),
     }
 
 

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING
 from foreset.errors import EnvironmentFault
 from foreset.session.config import SESSION_CONF, Settings, connect_conf, fingerprint, jvm_conf
 from foreset.session.connect import connect_embedded
+from foreset.session.earlier import DYING_WRITER_S
 from foreset.session.jars import verified_jars
 from foreset.session.jvm import tail
 from foreset.session.launch import START_S, LaunchOrder, start_supervisor
-from foreset.session.locations import StateFiles, absolute_warehouse, prepared, state_files
+from foreset.session.locations import StateFiles, absolute_warehouse, guard_identity, prepared, state_files
 from foreset.session.locks import FileLock, second_writer, writer_lock_is_free
 from foreset.session.state import Fit, ServerState, forget_state, judge, read_state
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ANSWER_S = 60.0
-DYING_WRITER_S = 15.0  # how long a JVM that is ending may keep the writer lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,16 @@ class Wanted:
     fingerprint: str
     idle_s: float
 
+    def fit_of(self, state: ServerState) -> Fit:
+        """What a state is to who wants this server."""
+        return judge(state, self.warehouse, guard_identity(self.files), self.fingerprint)
+
 
 def wanted_server(warehouse: str, settings: Settings) -> Wanted:
     """Return what a server of `warehouse` must be; checks the jars."""
     files = state_files(warehouse)
     jars = verified_jars()
-    conf = {**jvm_conf(settings, jars, files, f"local[{settings.cores}]"), **connect_conf()}
+    conf = {**jvm_conf(settings, jars, files.scratch, f"local[{settings.cores}]"), **connect_conf()}
     return Wanted(absolute_warehouse(warehouse), files, conf, fingerprint(conf, jars), settings.idle_minutes * 60)
 
 
@@ -94,8 +98,7 @@ def inspect_server(warehouse: str, settings: Settings | None = None) -> ServerRe
     state = read_state(files)
     if state is None:
         return ServerReport(None)
-    wanted = state.fingerprint if settings is None else wanted_server(warehouse, settings).fingerprint
-    fit = judge(state, absolute_warehouse(warehouse), wanted)
+    fit = _judge_own(state, files, warehouse) if settings is None else wanted_server(warehouse, settings).fit_of(state)
     return ServerReport(fit, state.port, state.supervisor.pid, state.jvm.pid, _in_use(files))
 
 
@@ -106,10 +109,15 @@ def stop_server(warehouse: str) -> bool:
         return False
     with _starters(files):
         state = read_state(files)
-        if state is None or judge(state, absolute_warehouse(warehouse), state.fingerprint) is not Fit.FITS:
+        if state is None or _judge_own(state, files, warehouse) is not Fit.FITS:
             return False
         _end(state, files)
         return True
+
+
+def _judge_own(state: ServerState, files: StateFiles, warehouse: str) -> Fit:
+    """What a state is, with whatever settings it was started."""
+    return judge(state, absolute_warehouse(warehouse), guard_identity(files), state.fingerprint)
 
 
 @contextlib.contextmanager
@@ -132,7 +140,7 @@ def _attach(want: Wanted) -> tuple[FileLock, SparkSession] | None:
         return None
     try:
         state = read_state(want.files)
-        if state is not None and judge(state, want.warehouse, want.fingerprint) is Fit.FITS:
+        if state is not None and want.fit_of(state) is Fit.FITS:
             return client, connect_embedded(state.port, state.token, SESSION_CONF, ANSWER_S)
     except EnvironmentFault:
         pass  # it runs but does not answer, or refuses: `_clear_the_way` decides
@@ -147,7 +155,7 @@ def _clear_the_way(want: Wanted) -> None:
     """Take away whatever is in the place of the wanted server, or say why it cannot be taken away."""
     state = read_state(want.files)
     if state is not None:
-        fit = judge(state, want.warehouse, want.fingerprint)
+        fit = want.fit_of(state)
         mine = fit in {Fit.FITS, Fit.OTHER_SETTINGS, Fit.CRASHED}
         if fit in {Fit.FITS, Fit.OTHER_SETTINGS} and _in_use(want.files):
             trouble = "does not answer" if fit is Fit.FITS else "has other settings (memory, cores, jars or versions)"
@@ -183,8 +191,8 @@ def _start(want: Wanted) -> None:
     shutil.rmtree(want.files.scratch, ignore_errors=True)
     want.files.scratch.mkdir()
     token = secrets.token_hex(32)
-    folder = str(want.files.folder)
+    folders = str(want.files.folder), str(want.files.guard)
     start_supervisor(
         want.files,
-        LaunchOrder(uuid.uuid4().hex, want.warehouse, folder, want.fingerprint, token, want.idle_s, want.conf),
+        LaunchOrder(uuid.uuid4().hex, want.warehouse, *folders, want.fingerprint, token, want.idle_s, want.conf),
     )

@@ -26,6 +26,7 @@ class LaunchOrder:
     launch: str
     warehouse: str
     folder: str
+    guard: str
     fingerprint: str
     token: str
     idle_s: float

@@ -2,10 +2,14 @@
 
 A server runs in another folder than its clients, so a relative warehouse would
 mean two places: everything below works on the absolute form.
+
+State is a user's and lies in that user's folder. Only the right to write lies in the
+warehouse: whoever mounts the same folder, as another user or in another container, must see it.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from dataclasses import dataclass
@@ -29,11 +33,16 @@ def absolute_warehouse(warehouse: str) -> str:
     return str(path) if path is not None else warehouse.rstrip("/")
 
 
+STATE_HINT = "make it writable for this user, or set FORESET_STATE to a folder that is"
+PRIVATE = "_foreset"  # the folder of a warehouse that is Foreset's own
+
+
 @dataclass(frozen=True, slots=True)
 class StateFiles:
     """The files by which clients, starters and the server of one warehouse know of each other."""
 
     folder: Path
+    guard: Path  # the folder of the writer lock
 
     @property
     def state(self) -> Path:
@@ -53,12 +62,12 @@ class StateFiles:
     @property
     def writer(self) -> Path:
         """Locked by the one JVM that may write to the warehouse, for as long as that JVM lives."""
-        return self.folder / "writer.lock"
+        return self.guard / "writer.lock"
 
     @property
     def writer_note(self) -> Path:
         """Says in words who holds the writer lock; for messages only."""
-        return self.folder / "writer.json"
+        return self.guard / "writer.json"
 
     @property
     def log(self) -> Path:
@@ -71,24 +80,56 @@ class StateFiles:
         return self.folder / "tmp"
 
 
+def state_home() -> Path:
+    """The folder of all state: FORESET_STATE, or `foreset` in XDG_STATE_HOME (by default ~/.local/state)."""
+    named = os.environ.get("FORESET_STATE")
+    if named:
+        return Path(named).resolve()
+    try:
+        return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "foreset"
+    except RuntimeError as fault:
+        raise EnvironmentFault(f"this user has no home folder: {fault}", STATE_HINT) from fault
+
+
 def state_files(warehouse: str) -> StateFiles:
-    """Return the state files of a warehouse: inside a local one, in the user's cache for an object store."""
-    path = local_path(warehouse)
-    if path is not None:
-        return StateFiles(path / "_foreset" / "_spark")
-    name = hashlib.sha256(absolute_warehouse(warehouse).encode()).hexdigest()[:16]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return StateFiles(cache / "foreset" / "spark" / name)
+    """Return the state files of a warehouse: one folder of this user for each warehouse."""
+    place, path = absolute_warehouse(warehouse), local_path(warehouse)
+    key = hashlib.sha256(place.encode()).hexdigest()[:16]
+    folder = state_home() / "spark" / key
+    return StateFiles(folder, path / PRIVATE if path is not None else folder)
 
 
 def prepared(files: StateFiles) -> StateFiles:
-    """Create the folder, closed to other users since it holds the server's token."""
+    """Create the folders; that of the state is closed to other users, since it holds the server's token."""
     try:
         files.folder.mkdir(parents=True, exist_ok=True)
         files.folder.chmod(0o700)
     except OSError as fault:
         raise EnvironmentFault(
-            f"the session state of the warehouse cannot be kept in {files.folder}: {fault.strerror}",
+            f"the state of the warehouse's Spark server cannot be kept in {files.folder}: {fault.strerror}", STATE_HINT
+        ) from fault
+    return guarded(files)
+
+
+def guarded(files: StateFiles) -> StateFiles:
+    """Create the folder of the writer lock, and see that this user may lock it; the file itself is not opened here."""
+    try:
+        files.guard.mkdir(parents=True, exist_ok=True)
+        held = files.writer if files.writer.exists() else files.guard
+        if not os.access(held, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as fault:
+        raise EnvironmentFault(
+            f"the right to write to the warehouse cannot be taken at {files.writer}: {fault.strerror}",
             "make the warehouse writable for this user, or name another with --warehouse",
         ) from fault
     return files
+
+
+def guard_identity(files: StateFiles) -> str:
+    """Which file the writer lock is: another one where the warehouse was deleted, moved or made anew; "" for none."""
+    try:
+        found = files.writer.stat()
+    except OSError:
+        return ""
+    return f"{found.st_dev}:{found.st_ino}"

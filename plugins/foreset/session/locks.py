@@ -76,7 +76,7 @@ def writer_lock_is_free(files: StateFiles) -> bool:
     with _shared_here.guard:
         if files.writer in _shared_here.held:
             return False
-        descriptor = os.open(files.writer, os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = os.open(files.writer, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -112,7 +112,7 @@ def writing_through(endpoint: str, files: StateFiles) -> Iterator[None]:
 
 
 def _lock_shared(endpoint: str, files: StateFiles) -> int:
-    descriptor = os.open(files.writer, os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = os.open(files.writer, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         try:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -139,8 +139,9 @@ def second_writer(files: StateFiles) -> EnvironmentFault:
     """Say who writes to the warehouse already, and why a second JVM may not."""
     holder = _note(files).get("holder", "another process")
     return EnvironmentFault(
-        f"{holder} writes to this warehouse already; on a local disk a second JVM would lose commits ({files.folder})",
-        "work through that one (set FORESET_SPARK as it has it), or end it first: `foreset doctor` shows it",
+        f"{holder} writes to this warehouse already; on a local disk a second JVM would lose commits ({files.writer})",
+        "work through that one (set FORESET_SPARK and FORESET_STATE as it has them), or end it first: "
+        "`foreset doctor` shows it",
     )
 
 

@@ -10,25 +10,23 @@ import atexit
 import contextlib
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
-
-import psutil
 
 from foreset.errors import EnvironmentFault, UsageError
 from foreset.session.admin import forget_sibling, sibling_of
 from foreset.session.clients import may_write_through
 from foreset.session.config import DELTA_EXTENSION, SESSION_CONF, Settings, jvm_conf
 from foreset.session.connect import connect_mode, connect_remote, endpoint_of, report_failures_once
+from foreset.session.earlier import no_earlier_spark
 from foreset.session.embedded import embedded_session
 from foreset.session.jars import verified_jars
 from foreset.session.jvm import start_jvm, writing_from
-from foreset.session.locations import StateFiles, absolute_warehouse, prepared, state_files
+from foreset.session.locations import absolute_warehouse, guarded, state_files
 from foreset.session.locks import second_writer, writer_lock_is_free
+from foreset.session.own_folder import process_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,6 +75,7 @@ def open_session(
     """
     place = absolute_warehouse(warehouse)
     chosen = spark if spark is not None else os.environ.get("FORESET_SPARK", "")
+    no_earlier_spark(place)
     with contextlib.ExitStack() as stack:
         if not isinstance(chosen, str):
             kind, opened = SessionKind.GIVEN, _given(chosen, place)
@@ -121,27 +120,18 @@ def _local(master: str, warehouse: str, settings: Settings) -> Iterator[SparkSes
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    files = prepared(state_files(warehouse))
+    files = guarded(state_files(warehouse))
     with connect_mode(on=False):
         context = SparkContext._active_spark_context  # noqa: SLF001 - getOrCreate would start one with wrong settings
         if context is None:
             if not writer_lock_is_free(files):
                 raise second_writer(files)  # known before the seconds that a JVM takes
-            conf = jvm_conf(settings, verified_jars(), files, master)
-            conf["spark.local.dir"] = str(_own_scratch(files))
-            base = start_jvm(conf, files.log.with_name("local.log"))
+            folder = process_folder()
+            base = start_jvm(jvm_conf(settings, verified_jars(), folder, master), folder / "local.log")
         else:
             base = SparkSession(context)
         with _classic(base, warehouse) as spark:
             yield spark
-
-
-def _own_scratch(files: StateFiles) -> Path:
-    """Return a scratch folder of this process, and sweep those that killed processes left."""
-    for folder in files.folder.glob("local-*"):
-        if not psutil.pid_exists(int(folder.name.removeprefix("local-"))):
-            shutil.rmtree(folder, ignore_errors=True)
-    return files.folder / f"local-{os.getpid()}"
 
 
 @contextlib.contextmanager
@@ -165,7 +155,7 @@ def _given(base: SparkSession, warehouse: str) -> Iterator[SparkSession]:
 
 @contextlib.contextmanager
 def _classic(base: SparkSession, warehouse: str) -> Iterator[SparkSession]:
-    files = prepared(state_files(warehouse))
+    files = guarded(state_files(warehouse))
     _check_delta(base)
     with writing_from(base, files, f"the JVM of process {os.getpid()}"):
         spark = sibling_of(base)

@@ -1,7 +1,7 @@
 """What a running server writes down about itself, and what a client makes of it.
 
 A state file is a claim, not a fact: the server may have crashed, its process
-id may belong to a stranger, the folder may be a copy of another warehouse.
+id may belong to a stranger, the warehouse may have been made anew.
 `judge` tells these apart, since each calls for another act.
 """
 
@@ -22,6 +22,7 @@ class ServerState:
 
     launch: str  # names this start; a server that no longer finds it in the file ends itself
     warehouse: str
+    guard: str  # which file its writer lock is
     space: str
     fingerprint: str
     supervisor: ProcessIdentity
@@ -36,13 +37,13 @@ class Fit(StrEnum):
     FITS = "running"
     CRASHED = "crashed"
     OTHER_SETTINGS = "running with other settings"
-    OTHER_WAREHOUSE = "a copy from another warehouse"
+    OTHER_WAREHOUSE = "of a warehouse folder that is gone or was made anew"
     ELSEWHERE = "started before a reboot, in another container or on another machine"
 
 
-def judge(state: ServerState, warehouse: str, fingerprint: str) -> Fit:
-    """Say what the server of a state file is to a client of `warehouse` with these settings."""
-    if state.warehouse != warehouse:
+def judge(state: ServerState, warehouse: str, guard: str, fingerprint: str) -> Fit:
+    """Say what the server of a state file is to a client of `warehouse`, with this writer lock and these settings."""
+    if (state.warehouse, state.guard) != (warehouse, guard):
         return Fit.OTHER_WAREHOUSE
     if state.space != process_space():
         return Fit.ELSEWHERE

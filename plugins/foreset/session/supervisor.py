@@ -2,7 +2,7 @@
 
 Started by `embedded.start`, which writes the launch order to its standard
 input. It ends when asked (SIGTERM), when the JVM ends, when its state file is
-taken away (the warehouse was moved, deleted, or another server replaced it),
+taken away (another server replaced it), when the warehouse was moved or deleted,
 and when no client has held the clients' lock for the idle time. Killed with
 -9, it takes the JVM along, because the JVM's standard input closes.
 """
@@ -21,7 +21,7 @@ from typing import Any
 
 from foreset.session.jvm import environment, start_jvm, writing_from
 from foreset.session.launch import LaunchOrder
-from foreset.session.locations import StateFiles
+from foreset.session.locations import StateFiles, guard_identity
 from foreset.session.locks import FileLock
 from foreset.session.processes import ProcessIdentity, process_space
 from foreset.session.state import ServerState, forget_state, read_state, write_state
@@ -32,7 +32,7 @@ WATCH_S = 0.5
 
 def run(order: LaunchOrder) -> str:
     """Serve until there is a reason to end; return it."""
-    files = StateFiles(Path(order.folder))
+    files = StateFiles(Path(order.folder), Path(order.guard))
     stop = threading.Event()
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:
@@ -48,12 +48,13 @@ def run(order: LaunchOrder) -> str:
             service = getattr(gateway.jvm, "org.apache.spark.sql.connect.service.SparkConnectService$")
             port = int(getattr(service, "MODULE$").localPort())
             me = ProcessIdentity.of(os.getpid())
+            guard = guard_identity(files)
             state = ServerState(
-                order.launch, order.warehouse, process_space(), order.fingerprint, me, jvm, port, order.token
+                order.launch, order.warehouse, guard, process_space(), order.fingerprint, me, jvm, port, order.token
             )
             write_state(files, state)
             try:
-                return _watch(files, order, gateway.proc, stop)
+                return _watch(files, state, order.idle_s, gateway.proc, stop)
             finally:
                 with contextlib.suppress(OSError):
                     forget_state(files, order.launch)
@@ -62,22 +63,24 @@ def run(order: LaunchOrder) -> str:
         jvm.end(grace_s=1.0)
 
 
-def _watch(files: StateFiles, order: LaunchOrder, jvm: Any, stop: threading.Event) -> str:  # noqa: ANN401 - a Popen of pyspark
+def _watch(files: StateFiles, mine: ServerState, idle_s: float, jvm: Any, stop: threading.Event) -> str:  # noqa: ANN401 - a Popen of pyspark
     last_seen = time.monotonic()
     while not stop.wait(WATCH_S):
         if jvm.poll() is not None:
             return f"the JVM ended with {jvm.returncode}"
         state = read_state(files)
-        if state is None or state.launch != order.launch:
+        if state is None or state.launch != mine.launch:
             return "the state file was taken away"
+        if guard_identity(files) != mine.guard:
+            return "the warehouse was taken away"
         unused = FileLock.take(files.clients, shared=False, wait_s=0)
         if unused is None:
             last_seen = time.monotonic()
             continue
-        if order.idle_s and time.monotonic() - last_seen >= order.idle_s:
-            forget_state(files, order.launch)  # still under the clients' lock: no client can have come in between
+        if idle_s and time.monotonic() - last_seen >= idle_s:
+            forget_state(files, mine.launch)  # still under the clients' lock: no client can have come in between
             unused.release()
-            return f"no client for {order.idle_s:.0f} s"
+            return f"no client for {idle_s:.0f} s"
         unused.release()
     return "asked to end"
 

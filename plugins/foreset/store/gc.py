@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from foreset.errors import Fenced
+from foreset.session.earlier import remove_earlier_state
 from foreset.store import delta, epochs, files, leases, manifest
-from foreset.store.layout import PRIVATE, Layout, join
+from foreset.store.layout import PRIVATE, Layout, is_name, join
 from foreset.store.protocol import AlreadyCommitted, kept, new_floor
 from foreset.store.rows import ManifestRow, SourcePin, StatePin, ViewPin
 
@@ -69,6 +70,7 @@ def collect(layout: Layout, policy: Policy | None = None, *, dry_run: bool = Fal
         return Collected(0, ())
     if dry_run:
         return _planned(layout, chosen, _list(layout))
+    remove_earlier_state(layout.root)
     mark = delta.Mark("open", layout.group, 0, f"gc-{uuid.uuid4().hex}", "gc", note=f"{time.time():.0f}")
     epoch = epochs.allocate(layout, mark)
     assert not isinstance(epoch, AlreadyCommitted), "the id is new"
@@ -108,7 +110,7 @@ def _raise_floor(layout: Layout, policy: Policy, epoch: int) -> int:
 def readers(layout: Layout) -> dict[str, int]:
     """The groups that read views of this one, with the seq up to which they have taken them in."""
     found = {}
-    for group in files.list_folders(join(layout.root, PRIVATE)):
+    for group in filter(is_name, files.list_folders(join(layout.root, PRIVATE))):
         row = manifest.newest(layout.root, group) if group != layout.group else None
         seqs = [pin.to_version for pin in row.sources.values() if _is_ours(layout, pin)] if row else []
         if seqs:
@@ -134,10 +136,10 @@ class _Listed:
 
 
 def _list(layout: Layout) -> _Listed:
-    names = [name for name in files.list_folders(layout.tables) if not name.startswith("_")]
-    state = files.list_folders(join(layout.tables, "_state"))
+    names = list(filter(is_name, files.list_folders(layout.tables)))
+    state = list(filter(is_name, files.list_folders(join(layout.tables, "_state"))))
     tables = [layout.view(name) for name in names] + [layout.state(name) for name in state]
-    runs = files.list_folders(layout.runs)
+    runs = list(filter(is_name, files.list_folders(layout.runs)))
     return _Listed(
         {layout.relative(path): files.list_files(path) for path in tables},
         {run: files.list_files(layout.run(run)) for run in runs},

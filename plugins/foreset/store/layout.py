@@ -110,7 +110,12 @@ def table_path(root: str, table: str) -> str:
     return join(normal_root(root), table)
 
 
+def is_name(name: str) -> bool:
+    """Whether a group, a table or a run can have this name; folders of Foreset's own begin with `_`."""
+    return bool(_NAME.fullmatch(name)) and ".." not in name
+
+
 def _checked(name: str) -> str:
-    if not _NAME.fullmatch(name) or ".." in name:
+    if not is_name(name):
         raise ValueError(f"{name!r} cannot be the name of a file in a warehouse")
     return name
