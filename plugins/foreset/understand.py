@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from foreset.analyse.across import check_groups
 from foreset.analyse.constrained import constrained
@@ -43,8 +42,7 @@ class Understood:
 
 def understand(loaded: Loaded, edits: Iterable[Edit] = ()) -> Understood:
     """What one file says, with edits on its views."""
-    name = loaded.program.group if loaded.program else Path(loaded.file).stem
-    found = Understood(name, loaded.file, loaded.source, tuple(loaded.report))
+    found = Understood(loaded.group, loaded.file, loaded.source, tuple(loaded.report))
     if loaded.program is None:
         return found
     try:

@@ -87,7 +87,7 @@ class Warehouse:
         from foreset.refresh.whole import refresh
 
         group, name = split(view)
-        found = asked(self.layout(group), name, delete=delete, insert=insert, undo=undo, who=who, why=why)
+        found = asked(self.existing(group), name, delete=delete, insert=insert, undo=undo, who=who, why=why)
         with self._session() as spark:
             return refresh(spark, self.layout(group), self.spec(group), Request(edit=found, **more), _silent)
 
@@ -96,8 +96,8 @@ class Warehouse:
         from foreset.refresh.editing import edits_of
         from foreset.store import manifest
 
-        names = [group] if group else self.groups()
-        rows = [(name, manifest.newest(self.layout(name).root, name)) for name in names]
+        layouts = [self.existing(group)] if group else [self.layout(name) for name in self.groups()]
+        rows = [(one.group, manifest.newest(one.root, one.group)) for one in layouts]
         found = [(name, edit) for name, row in rows for edit in edits_of(row) if undone or not edit.undone]
         return [{"group": name, **edit.as_dict()} for name, edit in found]
 
@@ -130,7 +130,7 @@ class Warehouse:
         from foreset.store.snapshots import open_snapshot
 
         group, name = split(view)
-        with open_snapshot(self.root, group, at, lease=False) as snapshot:
+        with open_snapshot(self.existing(group).root, group, at, lease=False) as snapshot:
             return snapshot.arrow(name)
 
     def changes(self, view: str, seq: int | None = None) -> tuple[pa.Table, pa.Table]:
@@ -138,7 +138,7 @@ class Warehouse:
         from foreset.store import differentials
 
         group, name = split(view)
-        return differentials.read(self.layout(group), name, seq)
+        return differentials.read(self.existing(group), name, seq)
 
     def why(self, view: str, row: RowLike, *, limit: int = 10, depth: int = 10, at: int | None = None) -> Proof:
         """How a row of `group.view` follows, down to rows of sources; a row is a sequence, a dict, or text."""
@@ -160,7 +160,7 @@ class Warehouse:
         """Every committed refresh of `group`, newest last."""
         from foreset.store import manifest
 
-        return [row.as_dict() for row in manifest.history(self.layout(group).root, group)]
+        return [row.as_dict() for row in manifest.history(self.existing(group).root, group)]
 
     def check(self) -> list[Diagnostic]:
         """All faults and warnings of all specs."""
@@ -185,7 +185,10 @@ class Warehouse:
         from foreset.session.locations import absolute_warehouse
         from foreset.store.layout import Layout
 
-        return Layout(absolute_warehouse(self.root), group)
+        try:
+            return Layout(absolute_warehouse(self.root), group)
+        except ValueError:
+            raise UsageError(f"`{group}` cannot be the name of a group", "write it as in its spec") from None
 
     def _loaded(self) -> tuple[Loaded, ...]:
         from foreset.spec.load import load_folder
@@ -196,16 +199,30 @@ class Warehouse:
 
     def spec(self, group: str) -> tuple[str, str]:
         """The text of the group's spec and its file; a refused spec is refused here, with all its faults."""
-        names = []
-        for loaded in self._loaded():
-            name = loaded.program.group if loaded.program else Path(loaded.file).stem
-            if name == group:
-                if loaded.program is None:
-                    raise SpecError(loaded.report.errors)
-                return loaded.source, loaded.file
-            names.append(name)
-        hint = did_you_mean(group, names, f"groups here: {', '.join(sorted(names)) or 'none'}")
-        raise UsageError(f"there is no group `{group}` in {self.specs}", hint)
+        loaded = self._loaded()
+        mine = [one for one in loaded if one.group == group]
+        faults = [fault for one in mine if one.program is None for fault in one.report.errors]
+        if faults:
+            raise SpecError(faults)
+        if mine:
+            return mine[0].source, mine[0].file
+        raise self._unknown(group, [one.group for one in loaded])
+
+    def existing(self, group: str) -> Layout:
+        """The paths of a group that has a spec here, or a refresh in the warehouse; any other name is refused."""
+        from foreset.store import manifest
+
+        layout = self.layout(group)
+        if manifest.newest(layout.root, group) is None:
+            names = [one.group for one in self._loaded()] if Path(self.specs).is_dir() else []
+            if group not in names:
+                raise self._unknown(group, [*names, *manifest.groups(layout.root)])
+        return layout
+
+    def _unknown(self, group: str, known: Sequence[str]) -> UsageError:
+        listed = ", ".join(sorted(set(known)))
+        hint = did_you_mean(group, known, f"groups here: {listed}" if listed else "`foreset init` writes a first one")
+        return UsageError(f"there is no group `{group}` in {self.specs}", hint)
 
     @contextmanager
     def _session(self) -> Iterator[SparkSession]:

@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
+from tests.cli_runner import foreset as cli
 
 import foreset
 
@@ -54,4 +57,85 @@ def test_status_of_a_warehouse_that_was_never_refreshed(tmp_path: Path) -> None:
     (tmp_path / "view_specs" / "a.yaml").write_text(GOOD)
     command = [sys.executable, "-m", "foreset.cli", "status"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout == "a: never refreshed\n"
+    first, second = done.stdout.splitlines()
+    assert first == "a: never refreshed"
+    assert second.startswith("there is no warehouse at ./warehouse yet: `foreset refresh a` makes one there, ")
+
+
+@pytest.fixture
+def where(tmp_path: Path) -> tuple[str, ...]:
+    """Options that name a warehouse and specs, with one row in the only source."""
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs" / "a.yaml").write_text(GOOD)
+    write_deltalake(str(tmp_path / "wh" / "t" / "e"), pa.table({"x": pa.array([1], pa.int32())}))
+    return "--specs", str(tmp_path / "specs"), "--warehouse", str(tmp_path / "wh")
+
+
+def test_a_group_that_two_files_define_is_refused(tmp_path: Path, where: tuple[str, ...]) -> None:
+    """Not only by `check`: whoever runs, reads or explains it would have to guess which one is meant."""
+    (tmp_path / "specs" / "b.yaml").write_text(GOOD)
+    wh = foreset.open(str(tmp_path / "wh"), str(tmp_path / "specs"), "nowhere")
+    for refused in (lambda: wh.refresh("a"), lambda: wh.forecast("a"), lambda: wh.rows("a.v")):
+        with pytest.raises(foreset.SpecError, match=r"b\.yaml.*FS027.*a\.yaml"):
+            refused()
+    for command in (("refresh", "a"), ("explain", "a"), ("check", "a"), ("test", "a")):
+        done = cli(*command, *where)
+        assert (done.code, "FS027" in done.out + done.err) == (2, True), command
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("gc", "aa"), ("rollback", "aa", "1"), ("report", "aa"), ("edits", "aa"), ("status", "aa"), ("show", "aa.v"),
+     ("changes", "aa.v"), ("why", "aa.v", "1"), ("edit", "aa.v", "--delete", "x = 1"), ("verify", "aa"),
+     ("refresh", "aa"), ("explain", "aa"), ("gc", "../aa")],
+)  # fmt: skip
+def test_a_group_that_is_not_there_is_a_usage_error_with_what_is_near(
+    where: tuple[str, ...], command: tuple[str, ...]
+) -> None:
+    done = cli(*command, *where)
+    assert done.code == 2, done.err
+    assert "did you mean `a`?" in done.err or "cannot be the name of a group" in done.err
+
+
+@pytest.mark.parametrize("command", [("show", "a.vv"), ("changes", "a.vv"), ("why", "a.vv", "1"), ("explain", "a.vv")])
+def test_so_is_a_view_that_is_not_there(
+    where: tuple[str, ...], command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORESET_ENGINE", "inproc")
+    assert cli("refresh", "a", "-q", *where).code == 0
+    done = cli(*command, *where)
+    assert (done.code, "did you mean `v`?" in done.err) == (2, True), done.err
+
+
+def test_a_group_without_a_spec_is_known_by_its_refreshes(
+    tmp_path: Path, where: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORESET_ENGINE", "inproc")
+    assert cli("refresh", "a", "-q", *where).code == 0
+    (tmp_path / "specs" / "a.yaml").unlink()
+    assert cli("gc", "a", *where).code == 0
+    assert cli("show", "a.v", *where).code == 0
+    assert "did you mean `a`?" in cli("gc", "aa", *where).err
+
+
+def test_a_mode_that_does_not_exist_is_refused_though_nothing_moved(
+    tmp_path: Path, where: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORESET_ENGINE", "inproc")
+    wh = foreset.open(str(tmp_path / "wh"), str(tmp_path / "specs"), "nowhere")
+    wh.refresh("a")
+    with pytest.raises(foreset.UsageError, match="mode `recomput` is not known\n.*did you mean `recompute`"):
+        wh.refresh("a", mode="recomput")
+    with pytest.raises(foreset.UsageError, match="verify `lots` is not known"):
+        wh.refresh("a", verify="lots")
+    assert "verify `-3` is not known" in cli("refresh", "a", "--verify", "-3", *where).err
+    assert wh.refresh("a").status == "unchanged", "and nothing was opened by what was refused"
+
+
+def test_status_of_one_group(tmp_path: Path, where: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORESET_ENGINE", "inproc")
+    (tmp_path / "specs" / "b.yaml").write_text(GOOD.replace("group: a", "group: b"))
+    assert cli("refresh", "a", "-q", *where).code == 0
+    assert [one["group"] for one in cli("status", "--json", *where).data] == ["a", "b"]
+    told = cli("status", "b", *where).out
+    assert told == "b: never refreshed\n", "the warehouse is there"

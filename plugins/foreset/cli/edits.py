@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
+from foreset.cli.reading import Group
 
 View = Annotated[str, typer.Argument(metavar="GROUP.VIEW", help="The view.")]
 Delete = Annotated[str, typer.Option("--delete", metavar="REGION", help="Take these rows out, as 'X = 6' or 'X >= 5'.")]
@@ -14,7 +15,6 @@ Insert = Annotated[str, typer.Option("--insert", metavar="REGION", help="Put the
 Undo = Annotated[str, typer.Option("--undo", metavar="N|last", help="Take an edit back; `foreset edits` lists them.")]
 Who = Annotated[str, typer.Option("--who", help="Who says so; the user of this process without it.")]
 Why = Annotated[str, typer.Option("--why", help="The evidence.")]
-Group = Annotated[str, typer.Argument(metavar="[GROUP]", help="One group; all of them without it.")]
 All = Annotated[bool, typer.Option("--all", help="Those that were undone, too.")]
 
 

@@ -61,9 +61,9 @@ def _folder(specs: Path) -> Sequence[Loaded]:
 
 
 def _named(name: str, found: Sequence[Understood], specs: Path) -> Understood:
-    for group in found:
-        if group.name == name:
-            return group
+    mine = [group for group in found if group.name == name]
+    if mine:
+        return next((group for group in mine if group.errors), mine[0])  # two files of one group: the fault
     names = sorted(group.name for group in found)
     raise UsageError(
         f"there is no group `{name}` in {specs}", did_you_mean(name, names, f"groups here: {', '.join(names)}")

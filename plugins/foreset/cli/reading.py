@@ -25,6 +25,7 @@ class Format(StrEnum):
 
 
 View = Annotated[str, typer.Argument(metavar="GROUP.VIEW", help="The view.")]
+Group = Annotated[str, typer.Argument(metavar="[GROUP]", help="One group; all of them without it.")]
 At = Annotated[int | None, typer.Option("--at", metavar="SEQ", help="An earlier refresh; the newest without it.")]
 Seq = Annotated[int | None, typer.Option("--seq", metavar="N", help="Which refresh; the newest without it.")]
 Limit = Annotated[int, typer.Option("--limit", help="At most so many rows in a table; 0 for all.")]
@@ -83,17 +84,25 @@ def changes(
     say([f"{sign} {', '.join(_cell(value) for value in row.values())}" for sign, row in signed] or ["no change"])
 
 
-def status(*, json: AsJson = False, specs: Specs = SPECS, warehouse: Warehouse = WAREHOUSE) -> None:
+def status(
+    group: Group = "", *, json: AsJson = False, specs: Specs = SPECS, warehouse: Warehouse = WAREHOUSE
+) -> None:
     """Show what each group has committed, how it was maintained, and which sources have moved since."""
     from foreset.cli.output import say, say_json
+    from foreset.store import manifest
     from foreset.warehouse import open_warehouse
 
     opened = open_warehouse(warehouse, str(specs))
-    found = [_status(opened, group) for group in opened.groups()]
+    names = [opened.existing(group).group] if group else opened.groups()
+    found = [_status(opened, name) for name in names]
     if json:
         say_json(found)
-    else:
-        say("\n".join(line for one in found for line in _status_lines(one)))
+        return
+    lines = [line for one in found for line in _status_lines(one)]
+    if names and not manifest.groups(opened.layout(names[0]).root):
+        lines.append(f"there is no warehouse at {warehouse} yet: `foreset refresh {names[0]}` makes one there, "
+                     "--warehouse and FORESET_WAREHOUSE name another place")  # fmt: skip
+    say(lines)
 
 
 def _status(opened: Opened, group: str) -> dict[str, Any]:

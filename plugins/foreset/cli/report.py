@@ -44,7 +44,7 @@ def report(
 
     if sum((run is not None, seq is not None, history)) > 1:
         raise UsageError("--run, --seq and --history exclude each other", "name one refresh, or ask for all of them")
-    layout = open_warehouse(warehouse, str(specs)).layout(group)
+    layout = open_warehouse(warehouse, str(specs)).existing(group)
     if history:
         found = reading.read_history(layout)
         latest = reading.latest_run(layout, found)

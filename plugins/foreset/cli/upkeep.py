@@ -25,7 +25,7 @@ def rollback(
     from foreset.store.rollback import roll_back
     from foreset.warehouse import open_warehouse
 
-    layout = open_warehouse(warehouse, str(specs)).layout(group)
+    layout = open_warehouse(warehouse, str(specs)).existing(group)
     done = roll_back(layout, seq, new_refresh_id(), engine_version=engine_version())
     if json:
         say_json({"group": group, "seq": done.seq, "contents_of": seq})
@@ -47,7 +47,7 @@ def gc(
     from foreset.store.gc import Policy, collect
     from foreset.warehouse import open_warehouse
 
-    found = collect(open_warehouse(warehouse, str(specs)).layout(group), Policy(last=keep), dry_run=dry_run)
+    found = collect(open_warehouse(warehouse, str(specs)).existing(group), Policy(last=keep), dry_run=dry_run)
     if json:
         say_json(found)
     else:

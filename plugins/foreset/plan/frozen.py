@@ -13,7 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from foreset.diagnostics import did_you_mean
+from foreset.errors import UsageError
 from foreset.ir.edits import Edit, edits_from
+from foreset.plan.choose import Mode
 
 VERIFY_SAMPLE = 200
 
@@ -29,6 +32,21 @@ class Request:
     dry_run: bool = False
     force: bool = False  # take over from a refresh that seems to be at work
     edit: Mapping[str, Any] | None = None  # a correction of a view, or the undoing of one
+
+    def check(self) -> None:
+        """Refuse a mode or a verification that does not exist, before anything is read or opened."""
+        if self.mode not in set(Mode):
+            modes = ", ".join(Mode)
+            raise UsageError(f"mode `{self.mode}` is not known", did_you_mean(self.mode, Mode, f"one of: {modes}"))
+        if self.verify not in ("full", "off"):
+            sample_size(self.verify)
+
+
+def sample_size(verify: str) -> int:
+    """The number of rows that `--verify N` asks for."""
+    if not (verify.isascii() and verify.isdecimal()):
+        raise UsageError(f"verify `{verify}` is not known", "give a number of rows, `full` or `off`")
+    return int(verify)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 from pyarrow.dataset import Dataset
 
-from foreset.errors import UsageError, VerificationFailed
+from foreset.errors import VerificationFailed
 from foreset.ir.program import Column, Program, Source
 from foreset.ir.strata import Layering
 from foreset.ir.terms import Value
+from foreset.plan.frozen import sample_size
 from foreset.refresh.asking import table_now
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.context import Context, Stopwatch
@@ -61,13 +62,6 @@ def verify(context: Context) -> Mapping[str, Any]:
             "nothing was published; refresh with `--mode recompute` and report this run directory",
         )
     return context.finish("verify", verdict.as_dict())
-
-
-def sample_size(mode: str) -> int:
-    """The number of rows that `--verify N` asks for."""
-    if not mode.isdigit():
-        raise UsageError(f"--verify {mode!r} is not known", "give a number of rows, `full` or `off`")
-    return int(mode)
 
 
 def _sampled(context: Context, size: int) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:

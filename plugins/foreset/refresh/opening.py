@@ -38,6 +38,7 @@ def open_refresh(
     listen: Listener = lambda _: None,
 ) -> Context | AlreadyCommitted:
     """Begin, or begin again, a refresh; `spec` is the text and its file name."""
+    request.check()
     text, file = spec
     suites = _suites(file, layout.group)
     program, layering = read_spec(text, file, suites)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from foreset.diagnostics import did_you_mean
 from foreset.errors import SourceError, UsageError
 from foreset.ir.program import Column, Program, View
 from foreset.ir.supports import Support, footing, unfolded
@@ -74,8 +75,9 @@ def published(layout: Layout, spec: tuple[str, str], name: str, at: int | None =
     program, layering = read_spec(*spec, edits=edits_of(row))
     view = next((view for view in program.shown if view.name == name), None)
     if view is None or name not in row.views:
-        known = ", ".join(view.name for view in program.shown if view.name in row.views)
-        raise UsageError(f"refresh {row.seq} of {layout.group} has no view `{name}`", f"its views: {known}")
+        known = [view.name for view in program.shown if view.name in row.views]
+        hint = did_you_mean(name, known, f"its views: {', '.join(known)}")
+        raise UsageError(f"refresh {row.seq} of {layout.group} has no view `{name}`", hint)
 
     def opener(relation: str) -> Dataset | pa.Table:
         if relation in row.views:

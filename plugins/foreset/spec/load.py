@@ -46,6 +46,12 @@ class Loaded:
     report: Report
     file: str = ""
     source: str = ""
+    duplicate: str = ""  # the group that another file has taken: then there is no program
+
+    @property
+    def group(self) -> str:
+        """The group by its name, or by that of its file where the spec has faults."""
+        return self.program.group if self.program else self.duplicate or Path(self.file).stem
 
 
 # ---------------------------------------------------------------- files
@@ -57,7 +63,7 @@ def load_folder(path: str | Path) -> tuple[Loaded, ...]:
     files = sorted(f for f in folder.iterdir() if f.suffix in SUFFIXES and f.name[0] not in "._" and f.is_file())
     loaded = tuple(load_file(file) for file in files)
     if loaded:
-        names = {one.program.group if one.program else Path(one.file).stem for one in loaded}
+        names = {one.group for one in loaded}
         loaded[0].report.extend(strays(loaded[0].file, names))
     return _without_duplicates(loaded)
 
@@ -143,7 +149,7 @@ def _unless_seen(loaded: Loaded, seen: dict[str, str]) -> Loaded:
     if first == loaded.file:
         return loaded
     loaded.report.add(faults.duplicate_group(program.group, program.span or Span(loaded.file, 1, 1), first))
-    return replace(loaded, program=None)
+    return replace(loaded, program=None, duplicate=program.group)
 
 
 # ---------------------------------------------------------------- the program

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from foreset.diagnostics import did_you_mean
 from foreset.errors import UsageError
+from foreset.ir.program import is_hidden
 from foreset.store import arrow, files, manifest
 from foreset.store.layout import Layout, is_local, join
 
@@ -39,7 +41,8 @@ def read(layout: Layout, view: str, seq: int | None = None) -> tuple[pa.Table, p
     root, group = layout.root, layout.group
     row = manifest.newest(root, group) if seq is None else manifest.at(root, group, seq)
     if row is None:
-        raise UsageError(f"group {group} has no seq {seq}" if seq else f"group {group} has no committed refresh")
+        what = "committed refresh" if seq is None else f"seq {seq}"
+        raise UsageError(f"group {group} has no {what}", f"`foreset status {group}` says what it has")
     return sides(layout, row, view)
 
 
@@ -51,7 +54,9 @@ def sides(layout: Layout, row: ManifestRow, view: str) -> tuple[pa.Table, pa.Tab
         return arrow.read_reference(layout, pin.plus_ref, schema), arrow.read_reference(layout, pin.minus_ref, schema)
     before = manifest.at(layout.root, layout.group, row.prev_seq)
     if before is None or view not in before.views:
-        raise UsageError(f"seq {row.seq} of group {layout.group} has no view `{view}`")
+        shown = [name for name in row.views if not is_hidden(name)]
+        hint = did_you_mean(view, shown, f"it has: {', '.join(shown)}")
+        raise UsageError(f"seq {row.seq} of group {layout.group} has no view `{view}`", hint)
     old = before.views[view]
     return arrow.schema_of(old.columns).empty_table(), arrow.read(
         layout.resolve(old.path), old.version, list(old.columns)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from foreset.errors import EnvironmentFault, Fenced
 from foreset.store import delta, rows
-from foreset.store.files import filesystem
-from foreset.store.layout import Layout, join, normal_root
+from foreset.store.files import filesystem, list_folders
+from foreset.store.layout import PRIVATE, Layout, join, normal_root
 from foreset.store.protocol import (
     AlreadyCommitted,
     Append,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 __all__ = ["AlreadyCommitted", "Committed", "ManifestRow", "SourcePin", "StatePin", "ViewPin", "at", "check_fence",
-           "commit", "epoch_mark", "fenced", "find_refresh", "history", "newest", "raise_number", "read",
+           "commit", "epoch_mark", "fenced", "find_refresh", "groups", "history", "newest", "raise_number", "read",
            "readings"]  # fmt: skip
 
 EPOCH, FLOOR, ROW = "foreset.epoch", "foreset.floor", "foreset.manifest"
@@ -77,6 +77,11 @@ def newest(root: str, group: str) -> ManifestRow | None:
     """The newest committed refresh: what readers resolve through."""
     snapshot = read(Layout(root, group))
     return snapshot.newest if snapshot else None
+
+
+def groups(root: str) -> list[str]:
+    """The groups that were ever opened in a warehouse."""
+    return [name for name in list_folders(join(normal_root(root), PRIVATE)) if not name.startswith("_")]
 
 
 def history(root: str, group: str, *, upto: int | None = None, last: int | None = None) -> list[ManifestRow]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from foreset.diagnostics import did_you_mean
 from foreset.errors import UsageError
 from foreset.ir.program import is_hidden
 from foreset.store import arrow, leases, manifest
@@ -94,9 +95,8 @@ class Snapshot:
 
     def _pin(self, view: str) -> ViewPin:
         if view not in self._row.views:
-            known = ", ".join(self.views) or "none"
             what = f"seq {self.seq} of group {self._layout.group} has no view `{view}`"
-            raise UsageError(what, hint=f"it has: {known}")
+            raise UsageError(what, did_you_mean(view, self.views, f"it has: {', '.join(self.views) or 'none'}"))
         return self._row.views[view]
 
 
@@ -113,7 +113,8 @@ def open_snapshot(
         row = manifest.newest(layout.root, group) if seq is None else manifest.at(layout.root, group, seq)
         if row is None:
             what = f"seq {seq}" if seq is not None else "committed refresh"
-            hint = f"run `foreset refresh {group}` first"
+            known = manifest.groups(layout.root) if seq is None else ()
+            hint = did_you_mean(group, known, f"run `foreset refresh {group}` first")
             raise UsageError(f"group {group} has no {what} in {layout.root}", hint=hint)
         if not lease:
             return Snapshot(layout, row, None)
