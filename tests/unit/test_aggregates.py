@@ -20,7 +20,7 @@ from tests.refresh_cases import in_normal_form
 
 import foreset
 from foreset.errors import EvaluationError
-from foreset.explain.groups import SELF, base_reading
+from foreset.explain.groups import SELF, base_reading, groups_rule
 from foreset.inproc.types import to_arrow
 from foreset.ir.aggregates import BUILTINS, Kind, Upkeep
 from foreset.ir.program import Program, auxiliaries, is_hidden
@@ -266,6 +266,28 @@ def test_hidden_views_are_named_by_what_they_hold() -> None:
     assert c.layering is not None
     assert fingerprints(a.program, a.layering) == fingerprints(c.program, c.layering)
     assert auxiliaries(a.program, "v") == tuple(view.name for view in a.program.views if view.hidden)
+
+
+def test_equal_looking_members_of_other_types_are_not_shared() -> None:
+    """`1.5` and `15e-1` print alike, and are a decimal and a double."""
+    sums = (f"T = double(sum{{Y | sale(_, S, _, A, _), Y = A * {factor}}})" for factor in ("1.5", "15e-1"))
+    found = prepared({f"v{i}": ("{s: string, t: double}", f"v{i}(S, T) :- {one}") for i, one in enumerate(sums)})
+    replica = replica_of(found)
+    deltas, _ = replica.refresh({"sale": Delta(frozenset({(1, "s", 0.0, 3, Decimal(1))}))})
+    assert deltas["v0"].plus == deltas["v1"].plus == {("s", 4.5)}
+
+
+def test_what_explain_names_is_what_accumulates() -> None:
+    """Two percentiles of one component, and a total that is the user's own, are told apart."""
+    total = "  total: {takes: int, state: bigint, zero: 0, add: A + X}\n"
+    more = f"aggregates:\n{total}  iqr: percentile(S, 0.75) - percentile(S, 0.25)\n"
+    rule = "v(S, R, T, U) :- setof((A, I), sale(I, S, _x, A, _p), Z), iqr(Z, R), total(Z, T), sum(Z, U)"
+    found = prepared({"v": ("{s: string, r: double, t: bigint, u: bigint}", rule)}, more)
+    assert found.program is not None
+    (groups,) = (view for view in found.program.views if view.aggregation)
+    held = "members, percentile_1(0.75), percentile_1(0.25), fold_total_1, total_1, filled_1"
+    assert f"; {held})" in groups_rule(groups)
+    assert len({column.name for column in groups.columns}) == len(groups.columns)
 
 
 def test_every_kind_has_a_class_and_every_aggregate_a_page() -> None:

@@ -31,32 +31,56 @@ class Resolved:
     term: Term
 
 
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    """The elements of a set as one aggregate sees them: `places` are the components that it may name, from 1.
+
+    A composed aggregate that is asked of some components shows only these to what it is made of.
+    """
+
+    element: Element
+    places: tuple[int, ...]
+
+    @property
+    def narrowed(self) -> bool:
+        """True where somebody has said which components are meant."""
+        return self.places != tuple(range(len(self.element)))
+
+
 def resolve(made: Aggregated, element: Element, definitions: Definitions, span: Span) -> Resolved | Diagnostic:
     """The accumulators and the finish of one aggregate of a rule."""
+    return _resolved(made, Tuple(element, tuple(range(len(element)))), definitions, span)
+
+
+def _resolved(made: Aggregated, seen: Tuple, definitions: Definitions, span: Span) -> Resolved | Diagnostic:
     name = made.function
     if name in BUILTINS:
-        return _builtin(BUILTINS[name], made.args, element, span)
+        return _builtin(BUILTINS[name], made.args, seen, span)
     definition = definitions.get(name)
     if definition is None:
         return faults.missing_aggregate(name, span, (*BUILTINS, *definitions))
     if definition.fold is not None:
-        return _fold(definition, definition.fold, made.args, element, span)
+        return _fold(definition, definition.fold, made.args, seen, span)
     assert definition.composed is not None
+    places = _places(name, made.args, len(made.args) or len(seen.places), seen, span)
+    if isinstance(places, Diagnostic):
+        return places
     needs: list[Need] = []
-    term = _composed(definition.composed, made.args, element, definitions, span, needs)
+    term = _composed(definition.composed, Tuple(seen.element, places), definitions, span, needs)
     return term if isinstance(term, Diagnostic) else Resolved(tuple(needs), term)
 
 
 # ---------------------------------------------------------------- built in
-def _builtin(aggregate: Aggregate, args: tuple[Term, ...], element: Element, span: Span) -> Resolved | Diagnostic:
+def _builtin(aggregate: Aggregate, args: tuple[Term, ...], seen: Tuple, span: Span) -> Resolved | Diagnostic:
+    element = seen.element
     parameter, rest = _parameter(aggregate, args)
     if parameter is _BAD:
         return faults.wrong_parameters(aggregate, span, _parameter_fault(aggregate))
     if aggregate.components == 0 and rest:
         return faults.wrong_parameters(aggregate, span, "takes nothing beside the set")
-    if aggregate.name == "collect" and not rest and len(element) > 1:
+    if aggregate.name == "collect" and not rest and len(element) > 1 and not seen.narrowed:
         return faults.set_of_tuples(span, element)
-    places = _places(aggregate.name, rest, aggregate.components, element, span)
+    places = _places(aggregate.name, rest, aggregate.components, seen, span)
     if isinstance(places, Diagnostic):
         return places
     kinds = tuple(element[place] for place in places)
@@ -96,20 +120,18 @@ def _parameter_fault(aggregate: Aggregate) -> str:
     return f"needs a {wanted.name}{between}, as a constant"
 
 
-def _places(
-    name: str, args: tuple[Term, ...], wanted: int, element: Element, span: Span
-) -> tuple[int, ...] | Diagnostic:
-    """The components that are asked for, from 0; without a word the first ones."""
+def _places(name: str, args: tuple[Term, ...], wanted: int, seen: Tuple, span: Span) -> tuple[int, ...] | Diagnostic:
+    """Where in the element the components stand that are asked for; without a word the first ones."""
     if not args:
-        if wanted > len(element):
-            return faults.wrong_components(name, span, wanted, len(element))
-        return tuple(range(wanted))
+        if wanted > len(seen.places):
+            return faults.wrong_components(name, span, wanted, len(seen.places))
+        return seen.places[:wanted]
     places: list[int] = []
     for arg in args:
         place = arg.value if isinstance(arg, Const) else None
-        if not isinstance(place, int) or isinstance(place, bool) or not 1 <= place <= len(element):
-            return faults.no_component(name, span, print_term(arg), len(element))
-        places.append(place - 1)
+        if not isinstance(place, int) or isinstance(place, bool) or not 1 <= place <= len(seen.places):
+            return faults.no_component(name, span, print_term(arg), len(seen.places))
+        places.append(seen.places[place - 1])
     if len(places) != wanted:
         return faults.wrong_components(name, span, wanted, len(places))
     return tuple(places)
@@ -117,14 +139,12 @@ def _places(
 
 # ---------------------------------------------------------------- defined in the spec
 def _fold(
-    definition: Definition, fold: Fold, args: tuple[Term, ...], element: Element, span: Span
+    definition: Definition, fold: Fold, args: tuple[Term, ...], seen: Tuple, span: Span
 ) -> Resolved | Diagnostic:
-    if not args and len(element) != len(fold.takes):
-        return faults.wrong_components(fold.name, span, len(fold.takes), len(element))
-    places = _places(fold.name, args, len(fold.takes), element, span)
+    places = _places(fold.name, args, len(fold.takes), seen, span)
     if isinstance(places, Diagnostic):
         return places
-    kinds = tuple(element[place] for place in places)
+    kinds = tuple(seen.element[place] for place in places)
     if not all(fits(kind, taken) for kind, (_, taken) in zip(kinds, fold.takes, strict=True)):
         return faults.aggregate_of_type(fold.name, span, kinds, ", ".join(str(kind) for _, kind in fold.takes))
     need = Need(Kind.FOLD, fold.state, places, fold=fold)
@@ -132,14 +152,13 @@ def _fold(
 
 
 def _composed(
-    term: Term, args: tuple[Term, ...], element: Element, definitions: Definitions, span: Span, needs: list[Need]
+    term: Term, seen: Tuple, definitions: Definitions, span: Span, needs: list[Need]
 ) -> Term | Diagnostic:
     """`term` with the finishes of the aggregates that it calls; their needs are added to `needs`."""
     if not isinstance(term, Call):
         return term
     if _on_set(term):
-        inner = Aggregated(term.function, (*term.args[1:], *args), Var("_"))
-        found = resolve(inner, element, definitions, span)
+        found = _resolved(Aggregated(term.function, term.args[1:], Var("_")), seen, definitions, span)
         if isinstance(found, Diagnostic):
             return found
         first = len(needs)
@@ -147,7 +166,7 @@ def _composed(
         return substituted(found.term, {str(i): Var(str(first + i)) for i in range(len(found.needs))})
     parts: list[Term] = []
     for arg in term.args:
-        part = _composed(arg, args, element, definitions, span, needs)
+        part = _composed(arg, seen, definitions, span, needs)
         if isinstance(part, Diagnostic):
             return part
         parts.append(part)

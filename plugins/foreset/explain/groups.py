@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from foreset.ir.aggregates import Aggregation
 from foreset.ir.program import Program, View
 from foreset.ir.rules import Atom, Negation, atoms
-from foreset.ir.text import print_atom, print_body, print_term
+from foreset.ir.text import print_atom, print_body, print_term, print_value
 
 SELF = "never read in a refresh: the view is self-maintainable"
 
@@ -17,9 +18,17 @@ def groups_rule(view: View) -> str:
     assert aggregation is not None
     (rule,) = view.rules
     names = ", ".join(map(print_term, rule.head.args[: aggregation.groups]))
-    held = ", ".join(each.label for each in aggregation.accumulators)
+    held = ", ".join(held_by(aggregation))
     body = "" if aggregation.stored else f" :- {print_body(rule.body)}"
     return f"{view.name}({names}; {held}) of each {print_atom(rule.head)}{body}"
+
+
+def held_by(aggregation: Aggregation) -> tuple[str, ...]:
+    """The accumulators of a group: `total_1`, `percentile_1(0.9)`."""
+    return tuple(
+        each.label if each.parameter is None else f"{each.label}({print_value(each.parameter)})"
+        for each in aggregation.accumulators
+    )
 
 
 def base_reading(program: Program, name: str) -> str:

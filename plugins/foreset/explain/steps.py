@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from foreset.explain.groups import held_by
 from foreset.explain.notation import Columns, readable
 from foreset.ir.aggregates import Aggregation, Upkeep
 from foreset.ir.rules import Rule, atoms
@@ -127,7 +128,7 @@ class _Reader:
 
 
 def _row_of(aggregation: Aggregation) -> str:
-    held = ", ".join(accumulator.label for accumulator in aggregation.accumulators)
+    held = ", ".join(held_by(aggregation))
     return f"one row ({held}) for each group"
 
 
@@ -140,8 +141,8 @@ def _folding(step: Aggregate) -> tuple[Line, ...]:
         Upkeep.ANEW: f"of {_ref(members)} in the groups that the change touches",
     }
     return tuple(
-        Line("accumulator", f"{accumulator.label}: {accumulator.upkeep}, {reads[accumulator.upkeep]}")
-        for accumulator in step.aggregation.accumulators
+        Line("accumulator", f"{told}: {accumulator.upkeep}, {reads[accumulator.upkeep]}")
+        for told, accumulator in zip(held_by(step.aggregation), step.aggregation.accumulators, strict=True)
     )
 
 

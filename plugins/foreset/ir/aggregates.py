@@ -11,9 +11,10 @@ every group that was touched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain, count
 from typing import Any
 
 from foreset.diagnostics import Span
@@ -120,10 +121,19 @@ class Accumulator:
 
     @property
     def label(self) -> str:
-        """The name of its column: `total_1`, or `members`."""
+        """What people read of it: `total_1`, or `members`. It is no identity: it says nothing of the parameter."""
         places = "_".join(str(i + 1) for i in self.inputs)
-        kind = self.fold.name if self.fold else self.kind.value
+        kind = f"{self.kind.value}_{self.fold.name}" if self.fold else self.kind.value
         return f"{kind}_{places}" if places else kind
+
+
+def column_labels(accumulators: Sequence[Accumulator]) -> tuple[str, ...]:
+    """A name for each accumulator, no two alike: those with one label are numbered."""
+    found: list[str] = []
+    for each in accumulators:
+        numbered = (f"{each.label}_{n}" for n in count(2))
+        found.append(next(name for name in chain((each.label,), numbered) if name not in found))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from foreset.analyse.derivations import tells_apart
 from foreset.analyse.faults import aggregates as faults
 from foreset.analyse.supports import blurred
 from foreset.diagnostics import Diagnostic, Span
-from foreset.ir.aggregates import Accumulator, Aggregation, Definition, Kind, Need, Upkeep
+from foreset.ir.aggregates import Accumulator, Aggregation, Definition, Kind, Need, Upkeep, column_labels
 from foreset.ir.functions import type_of
 from foreset.ir.program import Column, View
 from foreset.ir.renaming import nameless, numbered, substituted
@@ -39,7 +39,7 @@ from foreset.ir.rules import (
     literal_variables,
 )
 from foreset.ir.terms import Var, names_in, variables
-from foreset.ir.text import print_literal, print_rule
+from foreset.ir.text import print_literal
 from foreset.ir.types import BIGINT, Type
 from foreset.rewrite.normalise_rules import Schemas, normalise_rule
 from foreset.rewrite.type_rules import type_rule
@@ -68,13 +68,15 @@ class Splitter:
         if not rule.sets:
             return rule, ()
         body, found = list(rule.body), list[Diagnostic]()
-        for one in rule.sets:
-            literals, wrong = self._set(_with_value(one, rule), rule, strategy)
+        for one, name in zip(rule.sets, _names_of(rule.sets), strict=True):
+            literals, wrong = self._set(_with_value(one, rule), name, rule, strategy)
             body += literals
             found += wrong
         return replace(rule, body=tuple(body), sets=()), tuple(found)
 
-    def _set(self, one: SetOf, rule: Rule, strategy: str) -> tuple[tuple[Literal, ...], tuple[Diagnostic, ...]]:
+    def _set(
+        self, one: SetOf, name: str, rule: Rule, strategy: str
+    ) -> tuple[tuple[Literal, ...], tuple[Diagnostic, ...]]:
         groups, faults_ = _grouping(one, rule)
         if faults_:
             return (), faults_
@@ -82,7 +84,7 @@ class Splitter:
         if members is None or wrong:
             return (), wrong
         element = tuple(column.type for column in members.columns[len(groups) :])
-        needs, literals, wrong = _planned(one, element, self.definitions)
+        needs, literals, wrong = _planned(one, name, element, self.definitions)
         if wrong:
             return (), wrong
         view = self._groups(members, len(groups), tuple(need.accumulator for need in needs), strategy)
@@ -107,7 +109,7 @@ class Splitter:
         kinds = [type_of(arg, inferred.types) for arg in normal.rule.head.args]
         labels = (*(f"g{i}" for i in range(len(groups))), *(f"e{i}" for i in range(len(one.elements))))
         columns = tuple(Column(label, kind) for label, kind in zip(labels, kinds, strict=True) if kind is not None)
-        name = f"{_first_relation(one)}~members_{_digest([print_rule(numbered(normal.rule))])}"
+        name = f"{_first_relation(one)}~members_{_digest([repr(numbered(normal.rule))])}"
         schemas = {**self.schemas, name: columns}
         final = type_rule(replace(normal.rule, head=replace(normal.rule.head, relation=name)), inferred.types, schemas)
         wrong = tuple(safety.check(final, normal.pulled))
@@ -119,9 +121,9 @@ class Splitter:
         stored = not (kept and self._one_derivation(members))
         element = tuple(column.type for column in members.columns[groups:])
         aggregation = Aggregation(groups, accumulators, members.name, element, stored)
-        labels = _unique([each.label for each in accumulators])
+        labels = column_labels(accumulators)
         held = tuple(Column(label, each.type) for label, each in zip(labels, accumulators, strict=True))
-        mark = _digest([members.name, *map(repr, accumulators)])
+        mark = _digest([members.name, str(groups), *map(repr, accumulators)])
         name = f"{members.name.partition('~')[0]}~groups_{mark}"
         passed = strategy if strategy in _PASSED_ON else "auto"
         rule = _identity(members) if stored else members.rules[0]
@@ -187,30 +189,39 @@ class _Held:
 
 
 def _planned(
-    one: SetOf, element: tuple[Type, ...], definitions: Mapping[str, Definition]
+    one: SetOf, name: str, element: tuple[Type, ...], definitions: Mapping[str, Definition]
 ) -> tuple[list[_Held], list[Literal], tuple[Diagnostic, ...]]:
     """The accumulators that a set needs, and the literals that finish what is made of them."""
-    held: dict[Accumulator, Var] = {Accumulator(Kind.MEMBERS, (), BIGINT): _UNREAD}
+    resolved = [resolve(made, element, definitions, made.span or one.span or _NOWHERE) for made in one.aggregates]
+    wrong = tuple(found for found in resolved if isinstance(found, Diagnostic))
+    if wrong:
+        return [], [], wrong
+    plans = [
+        (made, found.term, tuple(map(_accumulator, found.needs)))
+        for made, found in zip(one.aggregates, resolved, strict=True)
+        if not isinstance(found, Diagnostic)
+    ]
+    members = Accumulator(Kind.MEMBERS, (), BIGINT)
+    accumulators = tuple(dict.fromkeys((members, *(each for _, _, used in plans for each in used))))
+    shown: dict[Accumulator, Var] = {}
+    for made, term, used in plans:
+        if isinstance(term, Var) and isinstance(made.result, Var):
+            shown.setdefault(used[int(term.name)], made.result)
+    labels = dict(zip(accumulators, column_labels(accumulators), strict=True))
     literals: list[Literal] = []
-    wrong: list[Diagnostic] = []
-    for made in one.aggregates:
-        found = resolve(made, element, definitions, made.span or one.span or _NOWHERE)
-        if isinstance(found, Diagnostic):
-            wrong.append(found)
-            continue
-        used = [_accumulator(need) for need in found.needs]
-        if isinstance(found.term, Var) and isinstance(made.result, Var):
-            wanted = used[int(found.term.name)]
-            if held.get(wanted, _UNREAD) is _UNREAD:
-                held[wanted] = made.result
-        read = {int(var.name) for var in variables(found.term)}
-        for place, accumulator in enumerate(used):
-            if held.setdefault(accumulator, _UNREAD) is _UNREAD and place in read:
-                held[accumulator] = Var(f"{one.var.name.rstrip('.')}.{accumulator.label}", made.span)
-        finish = substituted(found.term, {str(i): held[accumulator] for i, accumulator in enumerate(used)})
+    for made, term, used in plans:
+        for place in sorted({int(var.name) for var in variables(term)}):
+            shown.setdefault(used[place], Var(f"{name}.{labels[used[place]]}", made.span))
+        finish = substituted(term, {str(i): shown[each] for i, each in enumerate(used) if each in shown})
         if finish != made.result:
             literals.append(Comparison("=", made.result, finish, made.span))
-    return [_Held(accumulator, var) for accumulator, var in held.items()], literals, tuple(wrong)
+    return [_Held(each, shown.get(each, _UNREAD)) for each in accumulators], literals, ()
+
+
+def _names_of(sets: tuple[SetOf, ...]) -> tuple[str, ...]:
+    """A name for each set of a rule, no two alike: `N = count{...}, N = count{...}` has two sets."""
+    names = [one.var.name.rstrip(".") for one in sets]
+    return tuple(name if name not in names[:i] else f"{name}.{i + 1}" for i, name in enumerate(names))
 
 
 def _accumulator(need: Need) -> Accumulator:
@@ -228,10 +239,6 @@ def _identity(members: View) -> Rule:
     kinds = {arg.name: column.type for arg, column in zip(args, members.columns, strict=True)}
     atom = Atom(members.name, args)
     return Rule(atom, (atom,), members.rules[0].name, kinds, span=members.span)
-
-
-def _unique(labels: list[str]) -> list[str]:
-    return [label if label not in labels[:i] else f"{label}_{i}" for i, label in enumerate(labels)]
 
 
 def _first_relation(one: SetOf) -> str:
