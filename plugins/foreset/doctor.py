@@ -24,7 +24,8 @@ import psutil
 from foreset.errors import ForesetError
 from foreset.session.config import LOOPBACK, Settings
 from foreset.session.embedded import inspect_server
-from foreset.session.jars import FETCH, verified_jars
+from foreset.session.fetch_jars import ensure, jar_folder, read_lock
+from foreset.session.jars import FETCH, lock_file, verified_jars
 from foreset.session.locations import absolute_warehouse, local_path, state_files
 from foreset.session.locks import writer_lock_is_free
 from foreset.session.race import RaceResult, race
@@ -39,7 +40,7 @@ PINNED = {
     "pandas": "2.",
     "great-expectations": "1.24.",
 }
-SETUP = "run `make setup`: it installs the versions of requirements.txt"
+SETUP = 'in a checkout run `make setup`; else  pip install "foreset[all]"  installs the tested versions'
 GIGABYTE = 1024**3
 
 
@@ -76,6 +77,11 @@ def examine(warehouse: str, *, race_seconds: float = 2.0) -> list[Finding]:
         lambda: _log_store(place, race_seconds),
     )
     return [finding for check in checks for finding in check()]
+
+
+def mend() -> str:
+    """Fetch what a machine can fetch for itself, the Delta jars; return what stayed wrong, or an empty string."""
+    return ensure(read_lock(lock_file()), jar_folder())
 
 
 def _verdict(name: str, fact: str, fix: str, *, good: bool, otherwise: Status = Status.FAIL) -> Finding:
@@ -138,7 +144,7 @@ def _jars() -> Iterator[Finding]:
         yield Finding("jars", Status.FAIL, fault.message, fault.hint or FETCH)
         return
     fact = (
-        f"{len(jars.paths)} Delta jars, each with the SHA-256 of docker/jars.lock" if jars.paths else jars.fingerprint
+        f"{len(jars.paths)} Delta jars, each with the SHA-256 of jars.lock" if jars.paths else jars.fingerprint
     )
     yield Finding("jars", Status.OK, fact)
 

@@ -10,7 +10,7 @@ PIN = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^ ;\\\n]+)", re.MULTILINE)
 LOCKED = dict(PIN.findall((ROOT / "requirements.txt").read_text()))
 JARS = [
     line.split()
-    for line in (ROOT / "docker" / "jars.lock").read_text().splitlines()
+    for line in (ROOT / "plugins" / "foreset" / "session" / "jars.lock").read_text().splitlines()
     if line and not line.startswith(("#", "exclude "))
 ]
 

@@ -18,7 +18,8 @@ from foreset.session import Settings, inspect_server, open_session, stop_server
 from foreset.session.config import LOOPBACK, SESSION_CONF, connect_conf, default_memory_mb, fingerprint, jvm_conf
 from foreset.session.connect import endpoint_of
 from foreset.session.earlier import remove_earlier_state
-from foreset.session.jars import JarSet, faults_of, read_lock, verified_jars
+from foreset.session.fetch_jars import read_lock
+from foreset.session.jars import JarSet, faults_of, verified_jars
 from foreset.session.locations import (
     StateFiles,
     absolute_warehouse,
@@ -286,14 +287,15 @@ def test_a_server_listens_here_only_and_tells_no_token() -> None:
 def test_a_jar_must_be_the_tested_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     good = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # of "abc"
     text = f"# words\na:b:1 b.jar {good} # why\na:c:1 c.jar {good}\n\nexclude x:y\n"
-    (tmp_path / "b.jar").write_text("abc")
-    assert faults_of(read_lock(text), tmp_path) == ("c.jar is missing",)
-    (tmp_path / "c.jar").write_text("abd")
-    assert "SHA-256" in faults_of(read_lock(text), tmp_path)[0]
     (tmp_path / "jars.lock").write_text(text)
+    jars = read_lock(tmp_path / "jars.lock").jars
+    (tmp_path / "b.jar").write_text("abc")
+    assert faults_of(jars, tmp_path) == ("c.jar is missing",)
+    (tmp_path / "c.jar").write_text("abd")
+    assert "SHA-256" in faults_of(jars, tmp_path)[0]
     monkeypatch.setenv("FORESET_JARS", str(tmp_path))
     monkeypatch.delenv("SPARK_HOME", raising=False)
-    with pytest.raises(EnvironmentFault, match=r"c\.jar.*\n.*fetch_jars"):
+    with pytest.raises(EnvironmentFault, match=r"c\.jar.*\n.*doctor --fix"):
         verified_jars()
     (tmp_path / "c.jar").write_text("abc")
     assert verified_jars().paths == (tmp_path / "b.jar", tmp_path / "c.jar")

@@ -12,6 +12,7 @@ Group = Annotated[str, typer.Argument(metavar="GROUP", help="The group.")]
 Target = Annotated[int, typer.Argument(metavar="SEQ", help="The refresh whose contents come back.")]
 Keep = Annotated[int, typer.Option("--keep", metavar="N", help="Keep the last N refreshes readable.")]
 Sample = Annotated[int, typer.Option("--sample", metavar="N", help="How many rows to recompute.")]
+Fix = Annotated[bool, typer.Option("--fix", help="First fetch the Delta jars, if they are not there.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would go, and delete nothing.")]
 
 
@@ -81,19 +82,21 @@ def verify(
         raise typer.Exit(Exit.NOT_VERIFIED)
 
 
-def doctor(*, json: AsJson = False, warehouse: Warehouse = WAREHOUSE) -> None:
+def doctor(*, fix: Fix = False, json: AsJson = False, warehouse: Warehouse = WAREHOUSE) -> None:
     """Examine the machine and the warehouse; each fault comes with its fix."""
     from foreset.cli.exits import Exit
-    from foreset.cli.output import say, say_json
-    from foreset.doctor import Status, examine
+    from foreset.cli.output import complain, say, say_json
+    from foreset.doctor import Status, examine, mend
 
+    if fix and (fault := mend()):
+        complain(fault)
     findings = examine(warehouse)
     if json:
         say_json(findings)
     else:
         marks = {Status.OK: "ok  ", Status.WARN: "warn", Status.FAIL: "FAIL"}
         for found in findings:
-            fix = [f"      fix: {found.fix}"] if found.fix else []
-            say([f"{marks[found.status]}  {found.name}: {found.fact}", *fix])
+            todo = [f"      fix: {found.fix}"] if found.fix else []
+            say([f"{marks[found.status]}  {found.name}: {found.fact}", *todo])
     if any(found.status is Status.FAIL for found in findings):
         raise typer.Exit(Exit.ENVIRONMENT)

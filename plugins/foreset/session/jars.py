@@ -9,17 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foreset.errors import EnvironmentFault
+from foreset.session.fetch_jars import LOCK, Jar, jar_folder, read_lock
 
-PROJECT = Path(__file__).resolve().parents[3]
-FETCH = "run `make setup` (or `python docker/fetch_jars.py`), or point FORESET_JARS to a folder that has them"
-
-
-@dataclass(frozen=True, slots=True)
-class LockedJar:
-    """One line of docker/jars.lock."""
-
-    file: str
-    sha256: str
+FETCH = "run `foreset doctor --fix` (in a checkout: `make setup`), or point FORESET_JARS to a folder that has them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,28 +22,16 @@ class JarSet:
     fingerprint: str
 
 
-def read_lock(text: str) -> tuple[LockedJar, ...]:
-    """Return the jars of a lock file: lines of coordinate, file, SHA-256 (`exclude` lines are for the fetcher)."""
-    lines = (line.partition("#")[0].split() for line in text.splitlines())
-    return tuple(LockedJar(line[1], line[2]) for line in lines if len(line) == 3)
-
-
-def jar_folder() -> Path:
-    """Return the folder that should have the jars: FORESET_JARS, or the checkout's cache."""
-    named = os.environ.get("FORESET_JARS")
-    return Path(named).resolve() if named else PROJECT / ".cache" / "jars"
-
-
 def lock_file() -> Path:
-    """Return the lock file: beside the jars where they were shipped together, else the checkout's."""
-    beside = jar_folder() / "jars.lock"
-    return beside if beside.is_file() else PROJECT / "docker" / "jars.lock"
+    """Return the lock file: beside the jars where they were shipped together, else the package's own."""
+    beside = jar_folder() / LOCK.name
+    return beside if beside.is_file() else LOCK
 
 
-def faults_of(jars: tuple[LockedJar, ...], folder: Path) -> tuple[str, ...]:
+def faults_of(jars: tuple[Jar, ...], folder: Path) -> tuple[str, ...]:
     """Say of each jar that is missing or not the tested one what is wrong with it."""
 
-    def fault(jar: LockedJar) -> str:
+    def fault(jar: Jar) -> str:
         path = folder / jar.file
         if not path.is_file():
             return f"{jar.file} is missing"
@@ -63,18 +43,13 @@ def faults_of(jars: tuple[LockedJar, ...], folder: Path) -> tuple[str, ...]:
 
 def verified_jars() -> JarSet:
     """Return the jars that Spark must load, each with the hash of the lock; raise with the fix otherwise."""
-    lock = lock_file()
-    if lock.is_file():
-        jars, folder = read_lock(lock.read_text()), jar_folder()
-        if not (faults := faults_of(jars, folder)):
-            fingerprint = hashlib.sha256("".join(jar.sha256 for jar in jars).encode()).hexdigest()[:16]
-            return JarSet(tuple(folder / jar.file for jar in jars), fingerprint)
-        if not (named := _shipped_with_spark()):
-            raise EnvironmentFault(f"the Delta jars in {folder} cannot be used: {'; '.join(faults)}", FETCH)
-        return JarSet((), named)
+    jars, folder = read_lock(lock_file()).jars, jar_folder()
+    if not (faults := faults_of(jars, folder)):
+        fingerprint = hashlib.sha256("".join(jar.sha256 for jar in jars).encode()).hexdigest()[:16]
+        return JarSet(tuple(folder / jar.file for jar in jars), fingerprint)
     if named := _shipped_with_spark():
         return JarSet((), named)
-    raise EnvironmentFault(f"no Delta jars: {lock} does not exist", FETCH)
+    raise EnvironmentFault(f"the Delta jars in {folder} cannot be used: {'; '.join(faults)}", FETCH)
 
 
 def _shipped_with_spark() -> str:

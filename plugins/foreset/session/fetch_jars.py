@@ -1,6 +1,7 @@
 """Put the Delta jars of `jars.lock` into a folder, each checked against its SHA-256.
 
-Run by `make setup` and by the Spark image. A second run only compares hashes.
+Run by `make setup`, by `foreset doctor --fix` and, as a script by itself, by the image. A second run only compares
+hashes. Nothing but the standard library is imported here.
 
 No registry is named here: Spark's own resolver (the one behind `--packages`) downloads, so mirrors and
 proxies configured for Spark keep working. It gets a fresh private cache and home each time, because a
@@ -21,13 +22,16 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+LOCK = Path(__file__).resolve().with_name("jars.lock")
+CHECKOUT = LOCK.parents[min(3, len(LOCK.parents) - 1)]  # where this file lies in one: plugins/foreset/session/
 ATTEMPTS = 4
 TIMEOUT_S = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Jar:
+    """One line of jars.lock."""
+
     coordinate: str
     file: str
     sha256: str
@@ -35,11 +39,24 @@ class Jar:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
+    """What jars.lock says."""
+
     jars: tuple[Jar, ...]
     excluded: tuple[str, ...]  # group:artifact, which Spark ships itself
 
 
+def jar_folder() -> Path:
+    """Return the folder that should have the jars: FORESET_JARS, the cache of a checkout, or the cache of the user."""
+    if named := os.environ.get("FORESET_JARS"):
+        return Path(named).resolve()
+    if (CHECKOUT / "pyproject.toml").is_file() and (CHECKOUT / "plugins" / "foreset").is_dir():
+        return CHECKOUT / ".cache" / "jars"
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return caches / "foreset" / "jars" / hashlib.sha256(LOCK.read_bytes()).hexdigest()[:12]
+
+
 def read_lock(path: Path) -> Lock:
+    """Return the jars of a lock file: lines of coordinate, file, SHA-256, and `exclude` lines."""
     jars: list[Jar] = []
     excluded: list[str] = []
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -56,6 +73,7 @@ def read_lock(path: Path) -> Lock:
 
 
 def is_good(jar: Jar, folder: Path) -> bool:
+    """The jar is there, and it is the tested one."""
     path = folder / jar.file
     return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == jar.sha256
 
@@ -67,7 +85,7 @@ def resolve(lock: Lock, work: Path, *, private_home: bool) -> tuple[Path, str]:
     empty_job.write_text("")
     package = importlib.util.find_spec("pyspark")
     if package is None or package.origin is None:
-        raise SystemExit("jars: this Python has no pyspark; run `make setup`")
+        raise SystemExit("jars: this Python has no pyspark; run `make setup`, or pip install 'foreset[spark]'")
     spark_home = Path(package.origin).parent
     submit = [
         f"{spark_home}/bin/spark-submit",
@@ -113,27 +131,30 @@ def fetch(lock: Lock, folder: Path) -> str:
     return why
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Fetch and verify the Delta jars.")
-    parser.add_argument("--lock", type=Path, default=HERE / "jars.lock")
-    folder = Path(os.environ.get("FORESET_JARS") or HERE.parent / ".cache" / "jars")
-    parser.add_argument("--into", type=Path, default=folder)
-    arguments = parser.parse_args()
-    lock = read_lock(arguments.lock)
-    if all(is_good(jar, arguments.into) for jar in lock.jars):
-        return 0
+def ensure(lock: Lock, folder: Path) -> str:
+    """Fetch the jars unless they are there; return an empty string, or what is wrong and what to do."""
+    if all(is_good(jar, folder) for jar in lock.jars):
+        return ""
     print(f"jars: fetching {len(lock.jars)} Delta jars (once, about 13 MB) ...", file=sys.stderr)
-    if why := fetch(lock, arguments.into):
-        print(
-            f"jars: {why}\n"
-            "jars: the Delta jars are needed by everything that runs Spark. Check the network (a mirror is set with "
-            "DEFAULT_ARTIFACT_REPOSITORY=URL, a proxy with SPARK_SUBMIT_OPTS=-Dhttps.proxyHost=...), then run "
-            "`make setup` again; or copy the files named in docker/jars.lock to "
-            f"{arguments.into} yourself.",
-            file=sys.stderr,
-        )
-        return 1
-    return 0
+    if not (why := fetch(lock, folder)):
+        return ""
+    return (
+        f"{why}\nEverything that runs Spark needs the Delta jars. Check the network (a mirror is set with "
+        "DEFAULT_ARTIFACT_REPOSITORY=URL, a proxy with SPARK_SUBMIT_OPTS=-Dhttps.proxyHost=...), then try again; "
+        f"or copy the files that {LOCK.name} names to {folder} yourself."
+    )
+
+
+def main() -> int:
+    """Fetch and verify; what is wrong goes to stderr."""
+    parser = argparse.ArgumentParser(description="Fetch and verify the Delta jars.")
+    parser.add_argument("--lock", type=Path, default=LOCK)
+    parser.add_argument("--into", type=Path, help="default: FORESET_JARS, or a cache")
+    arguments = parser.parse_args()
+    why = ensure(read_lock(arguments.lock), arguments.into or jar_folder())
+    if why:
+        print(f"jars: {why}", file=sys.stderr)
+    return 1 if why else 0
 
 
 if __name__ == "__main__":
