@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from foreset.engine.frames import Frames
-from foreset.engine.run import Engine
 from foreset.ir.program import Column
 from foreset.ir.rules import Rule, atoms
 from foreset.ir.terms import Row
@@ -54,6 +52,9 @@ def reach_of(context: Context, rule: Rule) -> Reach:
 
 def violations(context: Context, rule: Rule, columns: Sequence[Column], limit: int, *, whole: bool) -> Violations:
     """The bindings of a body: all that hold in the new state, or only those with a part that changed."""
+    from foreset.engine.frames import Frames
+    from foreset.engine.run import Engine
+
     procedure = deny(rule, columns, whole=whole)
     schemas = {name: tuple(c.type for c in its) for name, its in context.program.columns_of().items()}
     schemas |= {helper.name: tuple(column.type for column in helper.columns) for helper in procedure.helpers}

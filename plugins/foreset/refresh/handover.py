@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from foreset.engine.counters import CounterFrames
-from foreset.engine.cutting import cut
-from foreset.engine.frames import Piece
-from foreset.engine.run import Engine
 from foreset.ir.program import Column
 from foreset.ir.reads import handed_over
 from foreset.ir.steps import Procedure, Ref
@@ -18,12 +14,18 @@ from foreset.refresh.context import Context
 from foreset.refresh.staging import stage, staged_frame
 from foreset.store.types import column_names
 
+if TYPE_CHECKING:
+    from foreset.engine.frames import Piece
+    from foreset.engine.run import Engine
+
 Facts = Mapping[str, Any]
 TALLIES = (Column("base", BIGINT), Column("recursive", BIGINT))
 
 
 def save(context: Context, engine: Engine, procedure: Procedure, folder: tuple[str, ...]) -> Facts:
     """Stage the versions and the changes of counters that the last phase reads; says where they lie."""
+    from foreset.engine.cutting import cut
+
     frames = engine.frames
     versions = []
     for number, ref in enumerate(handed_over(procedure)):
@@ -41,6 +43,8 @@ def save(context: Context, engine: Engine, procedure: Procedure, folder: tuple[s
 
 def load(context: Context, engine: Engine, saved: Facts) -> None:
     """Put back what `save` staged."""
+    from foreset.engine.counters import CounterFrames
+
     frames = engine.frames
     for staged in saved["versions"]:
         ref = Ref(staged["relation"], Version(staged["version"]))
@@ -54,6 +58,8 @@ def load(context: Context, engine: Engine, saved: Facts) -> None:
 
 
 def _pieces(context: Context, staged: Facts, columns: tuple[Column, ...]) -> tuple[Piece, ...]:
+    from foreset.engine.frames import Piece
+
     frame = staged_frame(context, staged, columns)
     return () if frame is None else (Piece(frame, staged["rows"]),)
 

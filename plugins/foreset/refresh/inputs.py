@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import functions as F
-
-from foreset.engine.counters import CounterFrames
-from foreset.engine.frames import Frames, Piece, anti
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Stratum
 from foreset.ir.versions import Version
@@ -24,6 +20,9 @@ from foreset.store.types import column_names
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from foreset.engine.counters import CounterFrames
+    from foreset.engine.frames import Frames, Piece
 
 Facts = Mapping[str, Any]
 
@@ -45,6 +44,8 @@ def pin_of(context: Context, view: str) -> ViewPin | None:
 
 def put_input(context: Context, frames: Frames, name: str, *, new_only: bool, distinct: bool) -> None:
     """Put what a stratum reads of a lower relation: its states and its differential."""
+    from foreset.engine.frames import Piece
+
     if name in context.run.sources:
         _put_source(context, frames, name, new_only=new_only, distinct=distinct)
         return
@@ -58,6 +59,10 @@ def put_input(context: Context, frames: Frames, name: str, *, new_only: bool, di
 
 def _put_source(context: Context, frames: Frames, name: str, *, new_only: bool, distinct: bool) -> None:
     """The source's old and new state and its differential; a refresh that builds reads the new state only."""
+    from pyspark.sql import functions as F
+
+    from foreset.engine.frames import Piece, anti
+
     source, facts = context.source(name), capture_one(context, name)
     new = source_at(context, name, context.run.sources[name].to_version, distinct=distinct)
     frames.put(Ref(name, Version.NEW), Piece(new, facts["rows"]))
@@ -90,6 +95,8 @@ def source_at(context: Context, name: str, version: int, *, distinct: bool) -> D
 
 def put_old(context: Context, frames: Frames, view: str) -> None:
     """Put the state of a view that readers have now."""
+    from foreset.engine.frames import Piece
+
     pin, columns = pin_of(context, view), context.view(view).columns
     if pin is None:
         return
@@ -100,6 +107,8 @@ def put_old(context: Context, frames: Frames, view: str) -> None:
 
 def counters_of(context: Context, frames: Frames, stratum: Stratum, view: str) -> CounterFrames:
     """The stored counters; where no row can have two derivations, none are stored and needed."""
+    from foreset.engine.counters import CounterFrames
+
     width = len(frames.schemas[view])
     if counts_itself(stratum):
         return CounterFrames(width, single=True)

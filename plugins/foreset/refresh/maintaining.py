@@ -10,11 +10,8 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from foreset.engine.cutting import cut
-from foreset.engine.frames import Frames
-from foreset.engine.run import Engine
 from foreset.ir.program import Column
 from foreset.ir.steps import Phase, Procedure, Ref
 from foreset.ir.strata import Stratum
@@ -32,6 +29,9 @@ from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.inprocess import attempt, placed
 from foreset.refresh.inputs import counters_of, put_input, put_old
 from foreset.refresh.staging import stage
+
+if TYPE_CHECKING:
+    from foreset.engine.run import Engine
 
 Facts = Mapping[str, Any]
 
@@ -170,6 +170,9 @@ def _procedure(stratum: Stratum, choice: Choice) -> Procedure:
 
 def _opened(context: Context, stratum: Stratum, choice: Choice, procedure: Procedure) -> _Work:
     """The engine with everything that the stratum starts from."""
+    from foreset.engine.frames import Frames
+    from foreset.engine.run import Engine
+
     schemas = {name: tuple(c.type for c in columns) for name, columns in context.program.columns_of().items()}
     schemas |= {helper.name: tuple(c.type for c in helper.columns) for helper in procedure.helpers}
     frames = Frames(context.spark, schemas)
@@ -206,6 +209,8 @@ def _stage_view(work: _Work, view: str) -> Facts:
 
 
 def _stage_counters(work: _Work, view: str) -> Facts:
+    from foreset.engine.cutting import cut
+
     counter = work.engine.counters.get(view)
     changes = counter.current() if counter else None
     named = (*work.context.view(view).columns, Column("_base", BIGINT), Column("_recursive", BIGINT))

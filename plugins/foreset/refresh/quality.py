@@ -14,7 +14,6 @@ from typing import Any
 
 import pyarrow.dataset as arrow_dataset
 
-from foreset.engine.frames import Frames, Piece
 from foreset.errors import EnvironmentFault, QualityFailed
 from foreset.ir.expectations import DENY, KNOWN, Expectation, Scope, Severity
 from foreset.ir.program import View
@@ -220,6 +219,8 @@ def _staged(side: Facts, view: View) -> list[Row]:
 
 
 def _frame(context: Context, view: View, scope: Scope) -> Any:  # noqa: ANN401 - a DataFrame
+    from foreset.engine.frames import Frames, Piece
+
     plus, minus = _sides(context, view)
     columns = view.columns
     if scope is Scope.CHANGES:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from foreset.engine.cutting import cut
-from foreset.engine.frames import Frames, Piece, anti
-from foreset.engine.run import Engine
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
@@ -20,6 +17,8 @@ from foreset.refresh.staging import inside, staged_frame
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from foreset.engine.frames import Piece
+
 SHOWN = 20
 
 
@@ -28,6 +27,10 @@ def differences(context: Context) -> Iterator[tuple[str, int, list[Row], list[Ro
 
     Strata build on recomputed lower ones, not on staged ones: an error below shows where it is.
     """
+    from foreset.engine.cutting import cut
+    from foreset.engine.frames import Frames, anti
+    from foreset.engine.run import Engine
+
     schemas = {name: tuple(c.type for c in columns) for name, columns in context.program.columns_of().items()}
     built: dict[str, Piece] = {}
     for stratum in context.layering.strata:
@@ -51,6 +54,8 @@ def differences(context: Context) -> Iterator[tuple[str, int, list[Row], list[Ro
 
 
 def _staged_state(context: Context, view: str, schemas: dict[str, tuple[Type, ...]]) -> DataFrame:
+    from foreset.engine.frames import Frames, Piece
+
     frames = Frames(context.spark, dict(schemas))
     put_old(context, frames, view)
     columns, facts = context.view(view).columns, view_facts(context, view)

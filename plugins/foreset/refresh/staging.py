@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import functions as F
-
-from foreset.engine.frames import Piece
 from foreset.ir.program import Column
 from foreset.refresh.context import Context
 from foreset.store import arrow, files
@@ -18,6 +15,8 @@ from foreset.store.types import row_schema
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
+
+    from foreset.engine.frames import Piece
 
 FEW_FILES = 100_000  # rows that one file may well hold
 
@@ -64,5 +63,7 @@ def staged_frame(context: Context, facts: Mapping[str, Any], columns: tuple[Colu
 
 def inside(frame: DataFrame, columns: tuple[Column, ...]) -> DataFrame:
     """A frame under the engine's names, in the declared order."""
+    from pyspark.sql import functions as F
+
     picked = [F.col(ticked(column.name)).alias(f"c{i}") for i, column in enumerate(columns)]
     return frame.select(*picked)
