@@ -1,8 +1,10 @@
-"""The folder with the two thin DAG files: the project's own, or one that is made for it."""
+"""The folders that Airflow looks through: the project's own, or ones that are made for it."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+import foreset
 
 DAGS = "foreset_dags.py"
 FAULTS = "foreset_faults.py"
@@ -34,4 +36,17 @@ def dags_folder(project: Path, home: Path) -> Path:
     made.mkdir(parents=True, exist_ok=True)
     for name, text in FILES.items():
         (made / name).write_text(text, encoding="utf-8")
+    return made
+
+
+def plugins_folder(home: Path) -> Path:
+    """The checkout that the package lies in, if it does; else an empty folder in `home`.
+
+    Airflow imports every file below its plugins folder, so that must never be `site-packages`.
+    """
+    beside = Path(foreset.__file__).resolve().parents[1]
+    if (beside / "foreset_plugin.py").is_file():
+        return beside
+    made = home / "plugins"
+    made.mkdir(parents=True, exist_ok=True)
     return made

@@ -23,9 +23,8 @@ from types import FrameType
 
 import psutil
 
-import foreset
 from foreset.errors import EnvironmentFault
-from foreset.orchestrate.dags_folder import dags_folder
+from foreset.orchestrate.dags_folder import dags_folder, plugins_folder
 from foreset.orchestrate.home import LOOPBACK, Home, Running, free_port
 from foreset.orchestrate.names import POOL
 from foreset.orchestrate.rest import Airflow, Refused
@@ -56,7 +55,7 @@ def environment(project: Project, home: Home, port: int, base: Mapping[str, str]
     ours = {
         "AIRFLOW_HOME": str(home.folder.resolve()),
         "AIRFLOW__CORE__DAGS_FOLDER": str(dags_folder(project.folder, home.folder.resolve())),
-        "AIRFLOW__CORE__PLUGINS_FOLDER": str(Path(foreset.__file__).resolve().parents[1]),
+        "AIRFLOW__CORE__PLUGINS_FOLDER": str(plugins_folder(home.folder.resolve())),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
         "AIRFLOW__CORE__PARALLELISM": str(max(2, cores)),  # a task is a process: more than cores only queue there

@@ -7,6 +7,7 @@ the API server asks for it.
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,12 +17,16 @@ APPLIES = {"dag_tags": ["foreset"]}  # Airflow 3.3 shows tabs on every DAG; late
 
 
 @functools.cache
-def fastapi_apps(plugin_file: str) -> list[dict[str, Any]]:
-    """The application for Airflow to mount."""
+def fastapi_apps() -> list[dict[str, Any]]:
+    """The application for Airflow to mount; it finds specs and warehouse where the DAG files find them."""
+    from airflow.configuration import conf
+
+    from foreset.orchestrate.dags_folder import DAGS
     from foreset.orchestrate.places import places_beside
     from foreset.reports.web import build
 
-    return [{"app": build(places_beside(plugin_file)), "url_prefix": PREFIX, "name": "Foreset reports"}]
+    dag_file = Path(conf.get_mandatory_value("core", "dags_folder")) / DAGS
+    return [{"app": build(places_beside(str(dag_file))), "url_prefix": PREFIX, "name": "Foreset reports"}]
 
 
 def external_views() -> list[dict[str, Any]]:
