@@ -13,6 +13,7 @@
 #   make test-airflow   every test against a live Airflow: kills, nights, loads
 #   make bench       every benchmark with its peers, one report (ARGS="--only B1,B6 --scale small|medium|full")
 #   make bench-refresh   refreshes against recomputes of the same change alone (ARGS="--case B1 --scale medium")
+#   make test-install  the wheel in fresh environments outside the repository, one for each extra (needs the index)
 #   make lock        requirements.in -> requirements.txt
 
 SHELL := bash
@@ -56,9 +57,12 @@ fuzz: setup
 	@$(BIN)/python -m tests.property.fuzz --programs $(N)
 	@FORESET_FUZZ=$(N) $(BIN)/pytest tests/property --hypothesis-profile=fuzz $(ARGS)
 
-.PHONY: fuzz-spark test-crash
+.PHONY: fuzz-spark test-crash test-install
 fuzz-spark: setup
 	@FORESET_LONG=1 FORESET_FUZZ_SPARK=$(N) $(BIN)/python -m pytest tests/spark/test_refresh_cases.py tests/spark/test_random_refresh.py $(ARGS)
+
+test-install: setup
+	@$(BIN)/python .ci/try_install.py $(ARGS)
 
 test-crash: setup
 	@FORESET_LONG=1 $(BIN)/python -m pytest tests/spark/test_crashes.py $(ARGS)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from foreset.extras import needed_for
+
 if TYPE_CHECKING:
     from foreset.diagnostics import Diagnostic
     from foreset.domains.builtin import PythonDomain
@@ -49,5 +51,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever stands under that name
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = import_module(f"{__name__}.{_HOMES[name]}")
+    with needed_for(f"foreset.{name}"):
+        home = import_module(f"{__name__}.{_HOMES[name]}")
     return getattr(home, {"open": "open_warehouse", "register_domain": "register"}.get(name, name))

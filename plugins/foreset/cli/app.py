@@ -16,6 +16,7 @@ import typer
 from foreset.cli.exits import EPILOG, Exit
 from foreset.cli.output import complain, complain_of_spec, say_json
 from foreset.errors import ForesetError, SpecError
+from foreset.extras import missing
 from foreset.render import as_mapping
 
 
@@ -110,6 +111,9 @@ def run(arguments: Sequence[str]) -> int:
     except typer.Abort:
         return Exit.INTERRUPTED
     except Exception as error:
+        fault = missing(error, "this command") if isinstance(error, ModuleNotFoundError) else None
+        if fault is not None:
+            return _told(fault, as_json="--json" in given)
         if debug:
             raise
         return _unexpected(error)

@@ -46,12 +46,14 @@ def up(
     """
     from foreset.cli.output import say, say_json
     from foreset.errors import UsageError
+    from foreset.extras import require
     from foreset.orchestrate.home import Home as AirflowHome
     from foreset.orchestrate.standalone import Project, start, wait_until_healthy
     from foreset.session.locations import absolute_warehouse
 
     if not specs.is_dir():
         raise UsageError(f"there is no folder {specs}", "`foreset init` makes one; `--specs DIR` says where yours is")
+    require("airflow", "`foreset up`")
     place = AirflowHome(home)
     project = Project(Path(), specs, absolute_warehouse(warehouse), port)
     running = start(project, place)

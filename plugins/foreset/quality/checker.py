@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from foreset.extras import needed_for
 from foreset.ir.expectations import DENY, Expectation, Severity
 from foreset.ir.terms import Row, Value
 from foreset.quality import pages
@@ -36,12 +37,13 @@ class Checker:
 
     def __init__(self) -> None:
         os.environ["GX_ANALYTICS_ENABLED"] = "false"
-        import great_expectations as gx
-        from great_expectations.data_context.types.base import (
-            DataContextConfig,
-            InMemoryStoreBackendDefaults,
-            ProgressBarsConfig,
-        )
+        with needed_for("checking expectations"):
+            import great_expectations as gx
+            from great_expectations.data_context.types.base import (
+                DataContextConfig,
+                InMemoryStoreBackendDefaults,
+                ProgressBarsConfig,
+            )
 
         config = DataContextConfig(
             store_backend_defaults=InMemoryStoreBackendDefaults(),

@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
 from foreset.errors import EnvironmentFault, UsageError
+from foreset.extras import needed_for
 from foreset.session.admin import forget_sibling, sibling_of
 from foreset.session.clients import may_write_through
 from foreset.session.config import DELTA_EXTENSION, SESSION_CONF, Settings, jvm_conf
@@ -87,7 +88,8 @@ def open_session(
             kind, opened = SessionKind.LOCAL, _local(chosen, place, settings or Settings.from_environment())
         else:
             raise UsageError(f"FORESET_SPARK is {chosen!r}", "use embedded, sc://host:port, or local[*]")
-        session = stack.enter_context(opened)
+        with needed_for("computing in Spark"):
+            session = stack.enter_context(opened)
         report_failures_once()
         stack.callback(forget_sibling, session)
         handle = SessionHandle(session, kind, place, stack.pop_all())
@@ -172,6 +174,6 @@ def _check_delta(spark: SparkSession) -> None:
     if DELTA_EXTENSION not in (spark.conf.get("spark.sql.extensions", "") or ""):
         raise EnvironmentFault(
             "this Spark does not know Delta",
-            f"start it with the jars of docker/jars.lock, spark.sql.extensions={DELTA_EXTENSION} and "
+            f"start it with the jars of foreset/session/jars.lock, spark.sql.extensions={DELTA_EXTENSION} and "
             "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog",
         )
