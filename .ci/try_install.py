@@ -168,7 +168,7 @@ def run(step: Try, project: Path, environment: dict[str, str]) -> str:
     done = subprocess.run(["bash", "-c", command], cwd=project, env=environment, capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, timeout=400, check=False)  # fmt: skip
     said = done.stdout + done.stderr
-    good = done.returncode == step.code and step.says in said and "internal error" not in said
+    good = done.returncode == step.code and step.says in said and "error: internal error" not in said
     wanted = f"wanted {step.code} and {step.says!r}"
     return "" if good else f"{step.command}: ended with {done.returncode}, {wanted}: {json.dumps(said[-1500:])}"
 
