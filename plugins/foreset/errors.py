@@ -1,6 +1,7 @@
 """What can go wrong, for callers: every failure leaves the last committed state readable.
 
-`exit_code` is what the command line ends with.
+`exit_code` is what the command line ends with. `worth_retrying` is the one place that says what a scheduler
+may try again: what only a person can put right is told at once.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ class ForesetError(Exception):
     """The root of everything that Foreset raises on purpose; the text is written for people."""
 
     exit_code = 1
+    worth_retrying = False  # whether the same may well succeed when it is tried again, with nothing put right
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", *, worth_retrying: bool | None = None) -> None:
         super().__init__(f"{message}\n  = hint: {hint}" if hint else message)
         self.message = message
         self.hint = hint
+        if worth_retrying is not None:
+            self.worth_retrying = worth_retrying
 
 
 class SpecError(ForesetError):
@@ -60,6 +64,7 @@ class EnvironmentFault(ForesetError):
     """Java, Spark, jars, ports, memory or the warehouse's disk: the machine is not ready."""
 
     exit_code = 5
+    worth_retrying = True
 
 
 class SourceError(ForesetError):

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from foreset.domains.provider import DomainFailed
 from foreset.errors import (
     EnvironmentFault,
     EvaluationError,
@@ -25,6 +26,7 @@ from foreset.errors import (
 from foreset.orchestrate.dags_folder import FILES, dags_folder
 from foreset.orchestrate.places import Places
 from foreset.orchestrate.specs import load_groups
+from foreset.store.capture import faults
 
 pytestmark = pytest.mark.airflow
 
@@ -222,7 +224,9 @@ def test_what_a_task_found_makes_others_needless(specs: Path) -> None:
 @pytest.mark.parametrize(
     ("error", "final"),
     [(SpecError([]), True), (VerificationFailed("x"), True), (QualityFailed("x"), True), (Fenced("x"), True),
-     (EvaluationError("x"), True), (EnvironmentFault("x"), False), (SourceError("x"), False)],
+     (EvaluationError("x"), True), (EnvironmentFault("x"), False), (SourceError("x"), True),
+     (faults.missing_table("edge", "/nowhere"), True), (faults.unreadable("edge", "/lake", "reset"), False),
+     (faults.no_permission("edge", "/lake", "403"), True), (DomainFailed("x"), False)],
 )  # fmt: skip
 def test_only_what_may_pass_the_next_time_is_tried_again(
     specs: Path, monkeypatch: pytest.MonkeyPatch, error: ForesetError, final: bool, tries_left: bool

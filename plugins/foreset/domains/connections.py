@@ -36,18 +36,23 @@ def from_environment(name: str) -> Connection:
     """The connection `name`; EnvironmentFault where there is none."""
     if not _NAME.fullmatch(name):
         raise EnvironmentFault(
-            "a connection has a name of small letters, digits and _", "a spec never holds an address"
+            "a connection has a name of small letters, digits and _",
+            "a spec never holds an address",
+            worth_retrying=False,
         )
     written = os.environ.get(f"AIRFLOW_CONN_{name.upper()}")
     if not written:
         raise EnvironmentFault(
-            f"connection `{name}` is not known here", f"set AIRFLOW_CONN_{name.upper()}, as for Airflow"
+            f"connection `{name}` is not known here",
+            f"set AIRFLOW_CONN_{name.upper()}, as for Airflow",
+            worth_retrying=False,
         )
     try:
         return _from_json(name, written) if written.lstrip().startswith("{") else _from_uri(name, written)
     except (ValueError, TypeError, AttributeError) as error:
         hint = "write a URI or JSON, as for Airflow; its text is not shown here"
-        raise EnvironmentFault(f"connection `{name}` cannot be read ({type(error).__name__})", hint) from None
+        told = f"connection `{name}` cannot be read ({type(error).__name__})"
+        raise EnvironmentFault(told, hint, worth_retrying=False) from None
 
 
 def _from_json(name: str, written: str) -> Connection:

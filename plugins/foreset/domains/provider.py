@@ -16,6 +16,8 @@ from foreset.ir.terms import Row
 class DomainFailed(SourceError):
     """A domain did not answer, not in time, or not what its declaration says."""
 
+    worth_retrying = True  # it may be up again in a minute
+
 
 @dataclass(frozen=True, slots=True)
 class Access:

@@ -1,8 +1,8 @@
 """A task: one phase of a refresh, in this process, by the same function as the jobs in spark_jobs/.
 
 Spark is imported when the task runs, never when a DAG is parsed; that is why the function is
-found by its name. A failure that would only come again (a bad spec, a row that differs, a broken
-expectation, a rival) ends the task at once; everything else is retried.
+found by its name. A failure that would only come again (a bad spec, a missing table, a row that differs, a
+broken expectation, a rival) ends the task at once, as `worth_retrying` says; everything else is retried.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator, SkipMixin
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from foreset.errors import EvaluationError, ForesetError
+from foreset.errors import ForesetError
 from foreset.orchestrate.assets import view_asset
 from foreset.orchestrate.form import request_of
 from foreset.orchestrate.names import refresh_id
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from airflow.sdk.definitions._internal.node import DAGNode
 
 PHASES = "foreset.refresh.phases"
-FINAL = (2, 3, 4)  # exit codes of failures that another try would only repeat
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class PhaseOperator(BaseOperator, SkipMixin):
         try:
             facts = dict(self._perform(context, self.phase))
         except ForesetError as error:
-            final = error.exit_code in FINAL or isinstance(error, EvaluationError)
+            final = not error.worth_retrying
             told = {"error": type(error).__name__, "message": error.message, "hint": error.hint}
             ti.xcom_push(key="failure", value={**told, "exit": error.exit_code, "phase": self.task_id})
             if final or ti.try_number > ti.max_tries:

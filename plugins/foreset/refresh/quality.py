@@ -114,7 +114,7 @@ def _run(context: Context, sheets: Sequence[_Sheet]) -> str | None:
         checker = Checker()
     except ImportError as error:
         raise EnvironmentFault(
-            f"Great Expectations cannot be imported: {error}", "`foreset doctor` says more"
+            f"Great Expectations cannot be imported: {error}", "`foreset doctor` says more", worth_retrying=False
         ) from error
     for sheet in sheets:
         for numbers, batch in sheet.batches:

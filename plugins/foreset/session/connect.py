@@ -64,7 +64,8 @@ def connect_remote(url: str, session_conf: Mapping[str, str], patience_s: float)
     try:
         builder = DefaultChannelBuilder(url)
     except PySparkException as fault:
-        raise EnvironmentFault(f"FORESET_SPARK cannot be read: {fault}", "write sc://host:port") from fault
+        told = f"FORESET_SPARK cannot be read: {fault}"
+        raise EnvironmentFault(told, "write sc://host:port", worth_retrying=False) from fault
     return _session(builder, f"the Spark Connect server {endpoint_of(url)}", session_conf, patience_s)
 
 

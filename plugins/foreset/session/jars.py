@@ -49,7 +49,8 @@ def verified_jars() -> JarSet:
         return JarSet(tuple(folder / jar.file for jar in jars), fingerprint)
     if named := _shipped_with_spark():
         return JarSet((), named)
-    raise EnvironmentFault(f"the Delta jars in {folder} cannot be used: {'; '.join(faults)}", FETCH)
+    told = f"the Delta jars in {folder} cannot be used: {'; '.join(faults)}"
+    raise EnvironmentFault(told, FETCH, worth_retrying=False)
 
 
 def _shipped_with_spark() -> str:

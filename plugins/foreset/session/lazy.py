@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
@@ -31,6 +32,12 @@ class LazySession:
                 self._handle = open_session(self._wanted, self._place)
         make_active(self._handle.spark)  # pyspark knows the active session by thread
         return self._handle.spark
+
+    @property
+    def of_this_machine(self) -> bool:
+        """Whether Spark is, or would be, started here: it then sees what this process sees."""
+        wanted = os.environ.get("FORESET_SPARK", "") if self._wanted is None else self._wanted
+        return isinstance(wanted, str) and not wanted.startswith("sc://")
 
     def interrupt(self) -> None:
         """Ask the real session, if there is one, to cut short what runs."""
@@ -67,3 +74,9 @@ def activate(spark: SparkSession) -> None:
     session: object = spark
     if not isinstance(session, LazySession):
         make_active(spark)
+
+
+def may_reach_more(spark: SparkSession) -> bool:
+    """Whether a session may see files that this process does not: one that others have started."""
+    session: object = spark
+    return not (isinstance(session, LazySession) and session.of_this_machine)

@@ -176,4 +176,5 @@ def _check_delta(spark: SparkSession) -> None:
             "this Spark does not know Delta",
             f"start it with the jars of foreset/session/jars.lock, spark.sql.extensions={DELTA_EXTENSION} and "
             "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog",
+            worth_retrying=False,
         )

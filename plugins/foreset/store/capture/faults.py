@@ -79,18 +79,31 @@ def describe(error: BaseException) -> str:
     return condition_of(error) or first_line(error)
 
 
-def missing_table(source: str, path: str) -> SourceError:
+class NoSuchTable(SourceError):
+    """Nothing lies at the path, or nothing that is a Delta table."""
+
+    def __init__(self, message: str, hint: str, near: str = "") -> None:
+        told = f"{near} {hint}" if near else hint
+        super().__init__(message, f"{told}; `foreset check --against-warehouse` looks at all sources")
+        self.message_alone, self.hint_alone = message, hint
+
+    def with_near(self, near: str) -> NoSuchTable:
+        """The same with words about what lies near."""
+        return NoSuchTable(self.message_alone, self.hint_alone, near)
+
+
+def missing_table(source: str, path: str) -> NoSuchTable:
     """Nothing lies at the path."""
-    return SourceError(
+    return NoSuchTable(
         f"source `{source}`: there is no table at {path}",
         "check `table:` in the spec and the warehouse root (--warehouse or FORESET_WAREHOUSE); "
         "a relative `table:` starts at that root",
     )
 
 
-def not_a_delta_table(source: str, path: str) -> SourceError:
+def not_a_delta_table(source: str, path: str) -> NoSuchTable:
     """Something lies there, but it has no Delta log."""
-    return SourceError(
+    return NoSuchTable(
         f"source `{source}`: {path} is not a Delta table",
         "Foreset reads Delta tables; convert it (CONVERT TO DELTA) or correct `table:` in the spec",
     )
@@ -118,6 +131,7 @@ def unreadable(source: str, path: str, cause: str) -> SourceError:
     return SourceError(
         f"source `{source}`: cannot read {path} ({cause})",
         "check that the storage can be reached with the credentials of this machine and of the Spark session",
+        worth_retrying=True,
     )
 
 

@@ -17,6 +17,7 @@ from foreset.store import manifest, signed
 from foreset.store.capture import faults
 from foreset.store.capture.feed import NET, read_feed, read_version
 from foreset.store.capture.log import Commit, Metadata
+from foreset.store.capture.nearby import advice
 from foreset.store.capture.pins import PinnedColumn, RecordedPin
 from foreset.store.capture.plan import Facts
 from foreset.store.capture.rows import project
@@ -63,7 +64,10 @@ def open_origin(
         return _open_view(spark, source, root, version, used_by)
     if source.table is None:
         raise SourceError(f"source `{source.name}` names no table", "give it `table:` or `view:` in the spec")
-    table = open_table(source.name, table_path(root, source.table), spark, version)
+    try:
+        table = open_table(source.name, table_path(root, source.table), spark, version)
+    except faults.NoSuchTable as missing:
+        raise missing.with_near(advice(root, source.table)) from missing
     return TableOrigin(spark, source, table, used_by)
 
 

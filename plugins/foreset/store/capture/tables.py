@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from foreset.session.lazy import may_reach_more
 from foreset.store.capture.log import Metadata
 from foreset.store.capture.spark_log import open_with_spark
 from foreset.store.capture.versions import SourceTable, fault_of
@@ -32,19 +33,20 @@ def open_table(name: str, path: str, spark: SparkSession | None = None, version:
         size = sum(file["size_bytes"] for file in listed_files(table))
         return SourceTable(name, path, table.version(), metadata, size, ArrowLog(path, _filesystem(path)))
     except Exception as error:
-        if spark is not None and _worth_asking_spark(path, error):
+        if spark is not None and _worth_asking(spark, path, error):
             return open_with_spark(spark, name, path, version, error)
         raise fault_of(name, path, error, missing=isinstance(error, TableNotFoundError)) from error
 
 
-def _worth_asking_spark(path: str, error: Exception) -> bool:
+def _worth_asking(spark: SparkSession, path: str, error: Exception) -> bool:
     """Other storage may be open to the cluster only; on a local disk, damage is damage for Spark too."""
     from deltalake.exceptions import DeltaProtocolError, TableNotFoundError
 
+    if isinstance(error, TableNotFoundError):  # the storage was reached, and has no log there
+        there = is_local(path) and Path(path).exists()
+        return not there and may_reach_more(spark)  # the cluster may have another disk
     if not is_local(path) or isinstance(error, DeltaProtocolError):
         return True
-    if isinstance(error, TableNotFoundError):
-        return not Path(path).exists()  # the cluster may have another disk
     return "support" in str(error).lower()  # a table feature that only Spark knows
 
 
