@@ -198,7 +198,7 @@ def test_an_id_that_is_no_name_is_refused_before_an_epoch_is_opened(layout: Layo
 def test_run_json_is_readable_by_people(layout: Layout) -> None:
     run = opened(layout, "r1")
     data = json.loads(Path(run.directory, "run.json").read_text())
-    assert data == {"refresh_id": "r1", "group": "reach", "prev_seq": 0, "sources": {}}
+    assert data == {"format": 1, "refresh_id": "r1", "group": "reach", "prev_seq": 0, "sources": {}}
 
 
 # ---------------------------------------------------------------------------- real processes

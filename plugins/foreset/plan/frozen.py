@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from foreset.diagnostics import did_you_mean
 from foreset.errors import UsageError
+from foreset.ir import records
 from foreset.ir.edits import Edit, edits_from
 from foreset.plan.choose import Mode
 
@@ -71,12 +71,12 @@ class RefreshPlan:
 
     def to_json(self) -> str:
         """As the run directory keeps it."""
-        return json.dumps(dataclasses.asdict(self), indent=1)
+        return records.to_text(dataclasses.asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> RefreshPlan:
-        """Back from the run directory; keys of later versions are left aside."""
-        data: dict[str, Any] = json.loads(text)
+        """Back from the run directory; keys of later releases are left aside, unless their format is another one."""
+        data = records.from_text(text, "the plan of this refresh")
         known = {f.name for f in dataclasses.fields(cls)}
         data["edits"] = edits_from(data.get("edits", ()))
         return cls(**{name: value for name, value in data.items() if name in known})

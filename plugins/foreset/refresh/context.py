@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from foreset.errors import SpecError
+from foreset.ir import records
 from foreset.ir.edits import Edit
 from foreset.ir.program import Program, Source, View
 from foreset.ir.strata import Layering
@@ -67,12 +67,12 @@ class Context:
             text = files.read_text(self.path("marks", f"{name}.json"))
             if text is None:
                 return None
-            self._marks[name] = json.loads(text)
+            self._marks[name] = records.from_text(text, f"the mark of `{name}`")
         return self._marks[name]
 
     def finish(self, name: str, facts: Mapping[str, Any]) -> Mapping[str, Any]:
         """Note that phase `name` is finished; the last act of each phase."""
-        files.write_text(self.path("marks", f"{name}.json"), json.dumps(facts, indent=1))
+        files.write_text(self.path("marks", f"{name}.json"), records.to_text(facts))
         if time.monotonic() > self._beaten + BEAT_S:
             self._beaten = time.monotonic()
             heartbeat(self.run)
@@ -81,7 +81,7 @@ class Context:
 
     def settle(self, name: str, facts: Mapping[str, Any]) -> Mapping[str, Any]:
         """Note a decision that is made once; returns what the first to decide has noted."""
-        files.write_once(self.path("marks", f"{name}.json"), json.dumps(facts, indent=1))
+        files.write_once(self.path("marks", f"{name}.json"), records.to_text(facts))
         settled = self.settled(name)
         assert settled is not None
         return settled
@@ -89,7 +89,7 @@ class Context:
     def settled(self, name: str) -> Mapping[str, Any] | None:
         """What `settle` noted; None before."""
         text = files.read_once(self.path("marks", f"{name}.json"))
-        return None if text is None else json.loads(text)
+        return None if text is None else records.from_text(text, f"the mark of `{name}`")
 
     def source(self, name: str) -> Source:
         """The source of that name."""

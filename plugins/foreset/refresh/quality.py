@@ -7,7 +7,6 @@ on the whole state once. One about the whole of a view that did not change keeps
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import pyarrow.dataset as arrow_dataset
 
 from foreset.errors import EnvironmentFault, QualityFailed
+from foreset.ir import records
 from foreset.ir.expectations import DENY, KNOWN, Expectation, Scope, Severity
 from foreset.ir.program import View
 from foreset.ir.steps import Ref
@@ -42,7 +42,7 @@ def quality(context: Context) -> Facts:
         return done
     watch = Stopwatch()
     facts = _checked(context, watch)
-    files.write_text(context.path(RECORD), json.dumps(facts, indent=1))
+    files.write_text(context.path(RECORD), records.to_text(facts))
     if facts["status"] == "failed":
         raise _failed(facts)
     return context.finish("quality", facts)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime
 import functools
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from foreset.errors import ForesetError
+from foreset.ir import records
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering
 from foreset.plan.frozen import RefreshPlan
@@ -115,9 +115,8 @@ def _marks(folder: str) -> dict[str, Facts]:
 
 
 def parsed(text: str) -> Facts:
-    """A JSON object; an empty one for anything else, such as a file that a crash has torn."""
+    """A record; an empty one for anything else, such as a file that a crash has torn."""
     try:
-        found = json.loads(text)
+        return records.from_text(text, "a record of this refresh")
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}

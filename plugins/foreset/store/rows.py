@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from foreset.ir.records import FORMAT, KEY, checked
 from foreset.store.protocol import Entry
 
 
@@ -96,14 +97,16 @@ def encode(row: ManifestRow) -> dict[str, Any]:
     """As the Delta table keeps it: plain columns, and JSON text for what has structure."""
     data = row.as_dict()
     # Keys keep their order: the order of columns and views is the declared one.
+    data["extra"] = {KEY: FORMAT, **data["extra"]}
     return {name: json.dumps(data[name]) if name in JSON_COLUMNS else data[name] for name in COLUMNS}
 
 
 def decode(data: Mapping[str, Any]) -> ManifestRow:
-    """Back from the Delta table; fields of later versions are left aside."""
+    """Back from the Delta table; fields of later releases are left aside, unless their format is another one."""
     values = {name: data[name] for name in PLAIN}
+    extra = checked(json.loads(data.get("extra") or "{}"), f"refresh {data['seq']} in the manifest")
     for name in JSON_COLUMNS:
-        content = json.loads(data.get(name) or "{}")
+        content = extra if name == "extra" else json.loads(data.get(name) or "{}")
         if (kind := _PINS.get(name)) is not None:
             content = {key: _built(kind, item) for key, item in content.items()}
         values[name] = content
