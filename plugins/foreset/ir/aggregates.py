@@ -157,6 +157,12 @@ class Aggregation:
         found = {accumulator.upkeep for accumulator in self.accumulators}
         return next(each for each in (Upkeep.ANEW, Upkeep.EXTREMUM, Upkeep.INVERTIBLE) if each in found)
 
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The aggregates of the spec among them that remove or merge by expressions of their own."""
+        folds = [one.fold for one in self.accumulators if one.fold is not None]
+        return tuple(fold.name for fold in folds if fold.remove or fold.merge)
+
     def place(self, kind: Kind, inputs: tuple[int, ...]) -> int:
         """The position of an accumulator among them."""
         return next(i for i, one in enumerate(self.accumulators) if one.kind is kind and one.inputs == inputs)

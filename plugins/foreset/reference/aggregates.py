@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from foreset.ir.aggregates import STATE, SUMS, Accumulator, Aggregation, Fold, InPython, Kind, Part, Upkeep
+from foreset.ir.aggregates import OTHER, STATE, SUMS, Accumulator, Aggregation, Fold, InPython, Kind, Part, Upkeep
 from foreset.ir.terms import Row, Value
 from foreset.ir.values import DECIMALS, Misfit, canonical_float, coerce, sort_key
 from foreset.reference.failure import Failure
 from foreset.reference.numbers import scaled
 from foreset.reference.terms import read_as
-from foreset.reference.widen import widened
+from foreset.reference.widen import widener
 
 Members = Sequence[Row]  # elements of one group
 
@@ -135,24 +135,42 @@ def _text(accumulator: Accumulator, found: Members) -> Value:
 def _fold(accumulator: Accumulator, found: Members) -> Value:
     fold = accumulator.fold
     assert fold is not None
-    state = run_term(fold, "zero", fold.zero, ())
+    zero, add = _required(fold, "zero"), _required(fold, "add")
+    state = zero()
     for row in found:
-        state = run_term(fold, "add", fold.add, (state, *row))
+        state = add(state, *row)
     return state
 
 
-def run_term(fold: Fold, part: str, term: Part, values: Row) -> Value:
-    """A part of a fold on A and the values of a member (`zero`: on nothing)."""
+Step = Callable[..., Value]
+_SCOPES = {"zero": (), "merge": (STATE, OTHER)}
+
+
+def step_of(fold: Fold, part: str) -> Step | None:
+    """A part of a fold as a function of A and the values of a member (`zero`: of nothing, `merge`: of A and B)."""
+    term: Part | None = getattr(fold, part)
+    if term is None:
+        return None
     if isinstance(term, InPython):
-        return _in_python(fold, part, term, values)
-    names = (STATE, *(name for name, _ in fold.takes))[: len(values)]
-    given = tuple(
-        widened(value, fold.types[name]) for name, value in zip(names, values, strict=True)
-    )  # members may be narrower than what the fold takes
-    found = read_as(term, fold.state, {name: i for i, name in enumerate(names)}, fold.types)(given)
-    if found is None:
-        raise Failure(f"`{part}` of aggregate {fold.name} gives NULL")
-    return found
+        return lambda *values: _in_python(fold, part, term, values)
+    types = fold.types
+    names = _SCOPES.get(part, (STATE, *(name for name, _ in fold.takes)))
+    wideners = tuple(widener(types[name]) for name in names)  # members may be narrower than what the fold takes
+    read = read_as(term, fold.state, {name: i for i, name in enumerate(names)}, types)
+
+    def run(*values: Value) -> Value:
+        found = read(tuple(widen(value) for widen, value in zip(wideners, values, strict=True)))
+        if found is None:
+            raise Failure(f"`{part}` of aggregate {fold.name} gives NULL")
+        return found
+
+    return run
+
+
+def _required(fold: Fold, part: str) -> Step:
+    step = step_of(fold, part)
+    assert step is not None, f"aggregate {fold.name} has no `{part}`"
+    return step
 
 
 def _in_python(fold: Fold, part: str, function: InPython, values: Row) -> Value:
@@ -238,12 +256,12 @@ def _folded(accumulator: Accumulator, before: Any, plus: Members, minus: Members
 def _refolded(accumulator: Accumulator, before: Value, came: Members, went: Members) -> Value:
     fold = accumulator.fold
     assert fold is not None
-    assert fold.remove is not None
-    state = run_term(fold, "zero", fold.zero, ()) if before is None else before
+    add, remove = _required(fold, "add"), _required(fold, "remove")
+    state = _required(fold, "zero")() if before is None else before
     for row in came:
-        state = run_term(fold, "add", fold.add, (state, *row))
+        state = add(state, *row)
     for row in went:
-        state = run_term(fold, "remove", fold.remove, (state, *row))
+        state = remove(state, *row)
     return state
 
 

@@ -59,9 +59,19 @@ def verify(context: Context) -> Mapping[str, Any]:
         raise VerificationFailed(
             f"{len(mismatches)} of {verdict.rows} checked rows differ from recomputation:\n  "
             + "\n  ".join(str(found) for found in mismatches[:5]),
-            "nothing was published; refresh with `--mode recompute` and report this run directory",
+            f"nothing was published; {_advice(context, mismatches)}",
         )
     return context.finish("verify", verdict.as_dict())
+
+
+def _advice(context: Context, mismatches: list[Mismatch]) -> str:
+    """What to do: an expression of the spec may be wrong, or Foreset is."""
+    made = [context.view(found.view).aggregation for found in mismatches]
+    own = {name for one in made if one for name in one.own}
+    if own:
+        named = ", ".join(f"`{name}`" for name in sorted(own))
+        return f"`remove` or `merge` of {named} is not what gathering anew gives: correct it, or leave it out"
+    return "refresh with `--mode recompute` and report this run directory"
 
 
 def _sampled(context: Context, size: int) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:
@@ -193,7 +203,9 @@ def _staged(context: Context, view: str) -> Staged:
     pin = context.previous.views.get(view) if context.previous else None
     fits = pin is not None and list(pin.columns) == [column.name for column in columns]
     old = published(context.layout, pin, context.opened) if pin is not None and fits else None
-    return Staged(columns, old, *(_folder(facts[side]["path"]) for side in ("plus", "minus")))
+    plus, minus = (_folder(facts[side]["path"]) for side in ("plus", "minus"))
+    made = context.view(view).aggregation
+    return Staged(columns, old, plus, minus, made.groups if made and made.own else None)
 
 
 def published(layout: Layout, pin: ViewPin, open_at: delta.OpenAt = delta.open_table) -> Rows:

@@ -23,8 +23,16 @@ def failure(outcome: Outcome) -> Iterator[str]:
         yield from outcome.error.splitlines()
     for difference in outcome.differences:
         yield from _rows(difference)
+    alike: dict[tuple[Difference, ...], list[str]] = {}
     for strategy, wrong in (outcome.faults or {}).items():
-        yield f"strategy `{strategy}` differs from full evaluation: a fault of Foreset, please report it"
+        alike.setdefault(wrong, []).append(f"`{strategy}`")
+    why = "a fault of Foreset, please report it"
+    if outcome.own:
+        named = ", ".join(f"`{name}`" for name in outcome.own)
+        why = f"`remove` or `merge` of {named} is not what gathering anew gives"
+    for wrong, strategies in alike.items():
+        differ = "strategies {} differ" if len(strategies) > 1 else "strategy {} differs"
+        yield f"{differ.format(', '.join(strategies))} from full evaluation: {why}"
         for difference in wrong:
             yield from _rows(difference)
 

@@ -35,6 +35,7 @@ class Outcome:
     faults: Mapping[str, tuple[Difference, ...]] | None = None
     error: str = ""
     seconds: float = 0.0
+    own: tuple[str, ...] = ()  # aggregates of the spec that keep views in place of which strategies differ
 
     @property
     def passed(self) -> bool:
@@ -72,7 +73,10 @@ def _run(program: Program, layering: Layering, test: UnitTest) -> Outcome:
     except EvaluationError as error:  # of a region without end
         return Outcome(test, error=str(error))
     seen = {name: delta(told[0][name], told[1][name]) for name in truth}
-    return Outcome(test, tuple(against(test, seen, told[1])), dict(_faults(truth, came)))
+    faults = dict(_faults(truth, came))
+    wrong = {one.view for found in faults.values() for one in found}
+    own = {name for view in program.views if view.name in wrong and view.aggregation for name in view.aggregation.own}
+    return Outcome(test, tuple(against(test, seen, told[1])), faults, own=tuple(sorted(own)))
 
 
 def _as_rows(program: Program, test: UnitTest, contents: Mapping[str, Rows]) -> dict[str, Rows]:

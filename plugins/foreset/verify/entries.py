@@ -90,6 +90,29 @@ def present(parts: Sequence[Rows], columns: tuple[Column, ...], wanted: Sequence
     return found
 
 
+def worked_on(plus: Rows, minus: Rows, columns: tuple[Column, ...], groups: int, size: int) -> list[Row]:
+    """New rows of groups: first those that lost members, then others that were there before, large ones first.
+
+    The first `groups` columns are the group's, the next one says how many members it has.
+    """
+    if plus is None or plus == () or isinstance(plus, SignedFiles):
+        return []
+    with _asking(columns) as asking:
+        names = [quoted(column.name) for column in columns]
+        many = names[groups]
+        if minus is None or minus == () or isinstance(minus, SignedFiles):
+            came = f"SELECT *, {many} AS before, 2 AS rank FROM {asking.bound(plus)}"  # noqa: S608 - quoted
+        else:
+            same = " AND ".join(f"m.{name} IS NOT DISTINCT FROM p.{name}" for name in names[:groups]) or "true"
+            before = f"coalesce(m.{many}, p.{many}) AS before"
+            rank = f"CASE WHEN m.{many} > p.{many} THEN 0 WHEN m.{many} IS NOT NULL THEN 1 ELSE 2 END AS rank"
+            old, new = (f"(SELECT * FROM {asking.bound(rows)}) {name}" for rows, name in ((minus, "m"), (plus, "p")))  # noqa: S608 - quoted
+            came = f"SELECT p.*, {before}, {rank} FROM {new} LEFT JOIN {old} ON {same}"  # noqa: S608 - quoted
+        order = ", ".join(["rank", "before DESC", *names[:groups]])
+        query = f"SELECT * EXCLUDE (before, rank) FROM ({came}) ORDER BY {order} LIMIT {int(size)}"  # noqa: S608 - quoted
+        return to_rows(asking.ask(query).to_arrow_table(), columns)
+
+
 def _signs(rows: Rows) -> Iterator[tuple[int, Plain, str]]:
     """What came and what went, and when: 0, or the refresh that wrote it."""
     both = [(1, rows.came, SEQ), (-1, rows.went, SEQ)] if isinstance(rows, SignedFiles) else [(1, rows, "0")]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from foreset.ir.program import Column
 from foreset.ir.terms import Row, Value
-from foreset.verify.entries import Draw, Rows, present, sampled
+from foreset.verify.entries import Draw, Rows, present, sampled, worked_on
 from foreset.verify.origins import Hint
 
 
@@ -35,6 +35,10 @@ class Staged:
     old: Rows
     plus: Rows
     minus: Rows
+    own_groups: int | None = None  # columns of a group, in a view that an aggregate of the spec keeps in place
+
+
+LEAST_OWN = 8  # groups of own aggregates that are always looked at
 
 
 def draw(staged: Staged, size: int, seed: int, hints: Sequence[Hint] = ()) -> list[Claim]:
@@ -52,6 +56,10 @@ def draw(staged: Staged, size: int, seed: int, hints: Sequence[Hint] = ()) -> li
     others = list(dict.fromkeys([*old, *near]))
     before, came, gone = present((staged.old, staged.plus, staged.minus), columns, others)
     there = (before - gone) | came
+    if staged.own_groups is not None:  # what an expression of the spec made of the state before
+        own = worked_on(staged.plus, staged.minus, columns, staged.own_groups, max(LEAST_OWN, half // 2))
+        plus = list({**dict.fromkeys(own), **dict.fromkeys(plus)})
+        changed = list({**dict.fromkeys(own), **dict.fromkeys(changed)})
     claims = {row: Claim(row, row in set(plus), "changed") for row in changed}
     unchanged = [row for row in old if row in before and row in there and row not in claims][:quarter]
     claims |= {row: Claim(row, present=True, kind="unchanged") for row in unchanged}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from foreset.analyse.faults.names import listed
-from foreset.diagnostics import Diagnostic, Span, did_you_mean
+from foreset.diagnostics import Diagnostic, Severity, Span, did_you_mean
 from foreset.ir.aggregates import Aggregate
 from foreset.ir.types import Type
 
@@ -61,9 +61,17 @@ def bad_definition(name: str, span: Span, what: str, hint: str) -> Diagnostic:
 
 
 def false_inverse(name: str, span: Span, what: str) -> Diagnostic:
-    """What `remove` gives is not what there was before `add`."""
+    """What `remove` gives is not what there was before `add`, or `merge` is not what gathering both gives."""
     hint = "correct `remove`, or leave it out: then touched groups are gathered anew"
+    if what.startswith("`merge`"):
+        hint = "correct `merge`, or leave it out"
     return Diagnostic("FS310", f"aggregate `{name}`: {what}", span, hint)
+
+
+def perhaps_no_inverse(name: str, span: Span, what: str) -> Diagnostic:
+    """The same in a state that no adds are known to reach."""
+    hint = "if A can become that, deletions give wrong rows: correct the expressions; if it never can, ignore this"
+    return Diagnostic("FS641", f"aggregate `{name}`: {what}", span, hint, Severity.WARNING)
 
 
 def unbound_in_set(name: str, span: Span, known: Collection[str]) -> Diagnostic:
