@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
-from foreset.ir.rules import Atom, Let, Literal, Rule, literal_variables
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Rule, literal_variables
 from foreset.ir.terms import Var, names_in
 
 
@@ -27,3 +27,29 @@ def occurrences(rule: Rule) -> Iterator[tuple[Var, Literal]]:
     for literal in (rule.head, *rule.body):
         for var in literal_variables(literal):
             yield var, literal
+
+
+# ---------------------------------------------------------------- rules as written
+def bound_by_places(body: Iterable[Literal]) -> Iterator[str]:
+    """The variables that stand in a place of a positive atom, not in an expression there."""
+    for literal in body:
+        if isinstance(literal, Atom):
+            yield from (arg.name for arg in literal.args if isinstance(arg, Var) and arg.name != "_")
+
+
+def assigned(body: Iterable[Literal], known: Collection[str]) -> Iterator[tuple[str, Comparison]]:
+    """The variables that an `=` gives a value, once those in `known` have one."""
+    for literal in body:
+        if isinstance(literal, Comparison) and literal.op == "=":
+            for var, term in ((literal.left, literal.right), (literal.right, literal.left)):
+                if isinstance(var, Var) and var.name not in known and names_in(term) <= set(known):
+                    yield var.name, literal
+
+
+def bound_as_written(body: Iterable[Literal], known: Iterable[str] = ()) -> frozenset[str]:
+    """The variables that literals as written give a value, beside those in `known`."""
+    literals = tuple(body)
+    found = {*known, *bound_by_places(literals)}
+    while more := {name for name, _ in assigned(literals, found)}:
+        found |= more
+    return frozenset(found)

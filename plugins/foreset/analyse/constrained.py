@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from foreset.analyse.binding import assigned
 from foreset.analyse.faults import constrained as faults
 from foreset.constraints.sorts import sort_of
 from foreset.diagnostics import Diagnostic, Span
@@ -63,11 +64,7 @@ def bound_variables(rule: Rule, among: Collection[str]) -> set[str]:
 
 
 def _assigned(rule: Rule, known: set[str]) -> Iterator[str]:
-    for literal in rule.body:
-        if isinstance(literal, Comparison) and literal.op == "=":
-            for var, term in ((literal.left, literal.right), (literal.right, literal.left)):
-                if isinstance(var, Var) and _known(term, known):
-                    yield var.name
+    yield from (name for name, _ in assigned(rule.body, known))
     for call in rule.calls:
         if not call.negated and all(_known(arg, known) for arg in call.args):
             yield from (v.name for output in call.outputs for v in variables(output))

@@ -61,6 +61,12 @@ def components(graph: Graph) -> list[tuple[str, ...]]:
     return found
 
 
+def circles(graph: Graph) -> dict[str, frozenset[str]]:
+    """For each node those that it reads and that read it, by way of others too; none for most."""
+    parts = components(graph)
+    return {name: frozenset(part if len(part) > 1 or name in graph[name] else ()) for part in parts for name in part}
+
+
 def _next(
     node: str, step: int, graph: Graph, index: Mapping[str, int], on_stack: Collection[str], low: dict[str, int]
 ) -> int:

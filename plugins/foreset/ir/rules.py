@@ -85,6 +85,8 @@ class SetOf:
 
     Variables of the body that are not in `elements` group. Not so `_`, those in `free`
     (`L^body`), and in the short form (`local`) those that nothing outside of the braces names.
+    `groups` and `around` hold what rewrite/settle_sets finds: what groups, and the part of the rule
+    that gives a value to those groups that the body only compares.
     """
 
     elements: tuple[Term, ...]
@@ -94,6 +96,8 @@ class SetOf:
     free: tuple[str, ...] = ()
     local: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
+    groups: tuple[str, ...] = ()
+    around: Rule | None = None
 
 
 @dataclass(frozen=True, slots=True)

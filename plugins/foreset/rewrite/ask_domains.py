@@ -11,8 +11,7 @@ becomes
 The first is a hidden view like any other. The second is filled by the refresh, which asks the domain; it has its
 exact differential too, so whatever reads it is maintained as if a source had changed.
 
-What a call asks may be more than it needs, never less: all atoms of its rule, the calls that bind its arguments, and
-the conditions that cannot fail.
+What a call asks may be more than it needs, never less (rewrite/givers.py).
 """
 
 from __future__ import annotations
@@ -26,27 +25,15 @@ from foreset.analyse.faults import domains as faults
 from foreset.analyse.faults.constrained import unbound_member
 from foreset.diagnostics import Diagnostic, Span
 from foreset.ir.domains import Domain, DomainFunction
-from foreset.ir.functions import fallible
 from foreset.ir.program import Column, View
 from foreset.ir.renaming import numbered
-from foreset.ir.rules import (
-    Atom,
-    Comparison,
-    DomainCall,
-    Literal,
-    Negation,
-    Rule,
-    Test,
-    literal_variables,
-    set_variables,
-)
+from foreset.ir.rules import Atom, DomainCall, Literal, Negation, Rule, SetOf
 from foreset.ir.terms import Term, Var, names_in, variables
 from foreset.ir.text import print_term
-from foreset.rewrite.order import can_fail
+from foreset.rewrite.givers import Givers
 
 MEMBER = "~"  # ends the name of a view that is kept by constraints and asked as if it were a domain
 _NOWHERE = Span("", 1, 1)
-Names = frozenset[str]
 
 
 def answers_name(called: str) -> str:
@@ -105,8 +92,13 @@ class Asking:
             else:
                 body.append(literal)
         if not wrong and bound:
-            wrong += _Order(rule).faults
-        return replace(rule, body=tuple(body), calls=()), tuple(wrong)
+            wrong += _unbound(rule)
+        sets = tuple(self._around(one) for one in rule.sets) if not wrong else rule.sets
+        return replace(rule, body=tuple(body), calls=(), sets=sets), tuple(wrong)
+
+    def _around(self, one: SetOf) -> SetOf:
+        """The set with atoms for the calls that give it outer variables: calls of a rule that is sound."""
+        return one if one.around is None else replace(one, around=self.with_atoms(one.around)[0])
 
     def with_members(self, rule: Rule, views: Mapping[str, View]) -> tuple[Rule, tuple[Diagnostic, ...]]:
         """A rule of rows in which an atom of `views`, which are kept by constraints, asks whether its values are in."""
@@ -135,20 +127,11 @@ class Asking:
 
     def asks(self, rule: Rule) -> Iterator[tuple[str, Rule]]:
         """For each call of a sound rule the rule of what it asks, as written but without calls."""
-        order = _Order(rule)
+        givers = Givers(rule)
         for call in rule.calls:
             if call.args:
-                body = (*_relations(rule), *self._atoms(order.needed(call)), *order.conditions(call))
                 head = Atom(asks_name(call.called), call.args, span=call.called_span)
-                yield call.called, Rule(head, body, rule.name, span=call.span, sets=rule.sets)
-
-    def _atoms(self, calls: tuple[DomainCall, ...]) -> Iterator[Literal]:
-        for call in calls:
-            found = _function(call, self.domains)
-            assert not isinstance(found, Diagnostic)
-            literal = _literal(call, found)
-            assert isinstance(literal, Atom)
-            yield literal
+                yield call.called, self.with_atoms(givers.asked(call, head))[0]
 
     def add(self, called: str, rule: Rule | None, span: Span | None) -> None:
         """Take in what a function is asked; equal rules once."""
@@ -188,6 +171,17 @@ def _function(call: DomainCall, domains: Mapping[str, Domain]) -> DomainFunction
         place = replace(span, column=span.column + len(call.domain) + 1, width=len(call.function))
         return faults.unknown_function(call.domain, call.function, place, [one.name for one in domain.functions])
     return function
+
+
+def _unbound(rule: Rule) -> list[Diagnostic]:
+    """The arguments of calls that nothing gives a value."""
+    given, found = Givers(rule).by, dict[str, Diagnostic]()
+    for call in rule.calls:
+        for var in (var for arg in call.args for var in variables(arg)):
+            if var.name not in given or var.name == "_":
+                span = var.span or call.span or _NOWHERE
+                found.setdefault(var.name, faults.unbound_argument(call.called, print_term(var), span))
+    return list(found.values())
 
 
 def _literal(call: DomainCall, function: DomainFunction) -> Atom | Negation | Diagnostic:
@@ -238,117 +232,3 @@ def _member(atom: Atom, view: View, known: Collection[str]) -> tuple[DomainCall,
     function = DomainFunction(label, tuple(view.columns[i] for i in places), ())
     call = DomainCall(f"{view.name}{MEMBER}", label, tuple(args[i] for i in places), span=span, called_span=span)
     return call, function
-
-
-# ---------------------------------------------------------------- what binds what
-class _Order:
-    """Which variables have a value before which call, and by what."""
-
-    def __init__(self, rule: Rule) -> None:
-        self.rule = rule
-        self.by: dict[str, DomainCall | Comparison | None] = dict.fromkeys(_bound_by_relations(rule))
-        waiting = [call for call in rule.calls if not call.negated]
-        settled = False
-        while not settled:
-            settled = not (self._assigned() or self._answered(waiting))
-
-    @property
-    def faults(self) -> list[Diagnostic]:
-        """The arguments that nothing binds."""
-        found: dict[str, Diagnostic] = {}
-        for call in self.rule.calls:
-            for arg in call.args:
-                for var in variables(arg):
-                    if var.name not in self.by or var.name == "_":
-                        span = var.span or call.span or _NOWHERE
-                        found.setdefault(var.name, faults.unbound_argument(call.called, print_term(var), span))
-        return list(found.values())
-
-    def _assigned(self) -> bool:
-        for literal in self.rule.body:
-            if isinstance(literal, Comparison) and literal.op == "=":
-                for var, term in ((literal.left, literal.right), (literal.right, literal.left)):
-                    if isinstance(var, Var) and var.name not in self.by and self._known(term):
-                        self.by[var.name] = literal
-                        return True
-        return False
-
-    def _answered(self, waiting: list[DomainCall]) -> bool:
-        for call in waiting:
-            if all(self._known(arg) for arg in call.args):
-                waiting.remove(call)
-                for output in call.outputs:
-                    if isinstance(output, Var) and output.name != "_":
-                        self.by.setdefault(output.name, call)
-                return True
-        return False
-
-    def _known(self, term: Term) -> bool:
-        return names_in(term) <= self.by.keys()
-
-    def _sources(self, call: DomainCall) -> tuple[list[DomainCall], list[Comparison]]:
-        """The calls and assignments that give the arguments of `call` their values, also by way of others."""
-        calls, lets = list[DomainCall](), list[Comparison]()
-        todo = [var.name for arg in call.args for var in variables(arg)]
-        seen: set[str] = set()
-        while todo:
-            name = todo.pop()
-            source = self.by.get(name) if name not in seen else None
-            seen.add(name)
-            if isinstance(source, DomainCall) and source not in calls:
-                calls.append(source)
-                todo += [var.name for arg in source.args for var in variables(arg)]
-            elif isinstance(source, Comparison) and source not in lets:
-                lets.append(source)
-                todo += [var.name for var in literal_variables(source)]
-        return calls, lets
-
-    def needed(self, call: DomainCall) -> tuple[DomainCall, ...]:
-        """The calls that bind its arguments, in the order of the text."""
-        found, _ = self._sources(call)
-        return tuple(one for one in self.rule.calls if one in found)
-
-    def conditions(self, call: DomainCall) -> Iterator[Literal]:
-        """The assignments that it needs, and conditions that can be looked at before it and cannot fail."""
-        calls, lets = self._sources(call)
-        known = set(_bound_by_relations(self.rule)) | {v for one in calls for out in one.outputs for v in names_in(out)}
-        known |= {v.name for one in lets for v in literal_variables(one)}
-        for literal in self.rule.body:
-            if isinstance(literal, Atom):
-                continue
-            if literal in lets or (not can_fail(literal) and self._readable(literal, known)):
-                yield literal
-
-    def _readable(self, literal: Literal, known: set[str]) -> bool:
-        match literal:
-            case Comparison() | Test():
-                return {v.name for v in literal_variables(literal)} <= known
-            case Negation(atom=atom):
-                inside = {v.name for v in literal_variables(literal)}
-                elsewhere = self._elsewhere(literal)
-                return inside & elsewhere <= known and not any(fallible(arg) for arg in atom.args)
-            case _:
-                return False
-
-    def _elsewhere(self, literal: Literal) -> set[str]:
-        """The variables of all but `literal`."""
-        rule = self.rule
-        found = {v.name for one in (rule.head, *rule.body) if one is not literal for v in literal_variables(one)}
-        found |= {v for call in rule.calls for term in (*call.args, *call.outputs) for v in names_in(term)}
-        return found | {v.name for one in rule.sets for v in set_variables(one)}
-
-
-def _bound_by_relations(rule: Rule) -> Iterator[str]:
-    """Variables that atoms and aggregates bind."""
-    for literal in rule.body:
-        if isinstance(literal, Atom):
-            yield from (arg.name for arg in literal.args if isinstance(arg, Var) and arg.name != "_")
-    for one in rule.sets:
-        yield from (var.name for var in set_variables(one) if var.name != "_")
-
-
-def _relations(rule: Rule) -> Iterator[Literal]:
-    """The atoms of a rule; an expression in one that can fail is left to the rule itself."""
-    for literal in rule.body:
-        if isinstance(literal, Atom):
-            yield replace(literal, args=tuple(Var("_", arg.span) if fallible(arg) else arg for arg in literal.args))

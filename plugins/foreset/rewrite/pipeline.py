@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from foreset.analyse import aggregates, constrained, lint, names, safety, stratified, types, unit_tests
+from foreset.analyse.graph import circles, dependencies
 from foreset.analyse.strata import layering
 from foreset.diagnostics import Diagnostic, Report
 from foreset.ir.program import Program, View
@@ -19,6 +20,7 @@ from foreset.rewrite.ask_domains import Asking, plain_words
 from foreset.rewrite.constrain import prepare_constrained
 from foreset.rewrite.denials import prepare_denials
 from foreset.rewrite.normalise_rules import Schemas, normalise_rule
+from foreset.rewrite.settle_sets import settled
 from foreset.rewrite.split_aggregates import Splitter
 from foreset.rewrite.split_supports import split_supports
 from foreset.rewrite.type_rules import type_rule
@@ -48,10 +50,11 @@ def prepare(program: Program) -> Prepared:
     report.extend(wrong)
     keys = {source.name: source.key_places for source in program.sources}
     splitter = Splitter(schemas, definitions, keys)
+    passes = _Passes(splitter, asking, kept, circles(dependencies(program.views)), report)
     views = tuple(
         prepare_constrained(view, among, schemas, asking, report)
         if view.name in among
-        else prepare_denials(_prepare_view(view, splitter, asking, kept, report), schemas, report)
+        else prepare_denials(_prepare_view(view, passes), schemas, report)
         for view in program.views
     )
     views = (*splitter.made.values(), *asking.views(), *views)
@@ -84,22 +87,34 @@ def _layers(
     return layers
 
 
-def _prepare_view(view: View, splitter: Splitter, asking: Asking, kept: Mapping[str, View], report: Report) -> View:
+@dataclass(frozen=True, slots=True)
+class _Passes:
+    """What the passes of one program share."""
+
+    splitter: Splitter
+    asking: Asking
+    kept: Mapping[str, View]  # by constraints
+    circles: Mapping[str, frozenset[str]]  # the views that wait for a view's own rows
+    report: Report
+
+
+def _prepare_view(view: View, passes: _Passes) -> View:
     """The view with those of its rules whose names are sound."""
-    rules = (_prepare_rule(rule, view, splitter, asking, kept, report) for rule in view.rules)
+    rules = (_prepare_rule(rule, view, passes) for rule in view.rules)
     return replace(view, rules=tuple(rule for rule in rules if rule is not None))
 
 
-def _prepare_rule(
-    written: Rule, view: View, splitter: Splitter, asking: Asking, kept: Mapping[str, View], report: Report
-) -> Rule | None:
+def _prepare_rule(written: Rule, view: View, passes: _Passes) -> Rule | None:
     """The rule in normal form, as far as it is sound; None when its names, calls or sets are not."""
-    written, wrong = asking.with_members(written, kept)  # views of constraints are asked, not joined
+    splitter, asking, report = passes.splitter, passes.asking, passes.report
+    written, wrong = asking.with_members(written, passes.kept)  # views of constraints are asked, not joined
     report.extend(wrong)
     if wrong:
         return None
     splitter.schemas = {**splitter.schemas, **asking.schemas}
-    rule, wrong = asking.with_atoms(written)  # what follows sees relations only
+    whole, unsettled = settled(written, passes.circles[view.name])  # before parts of it become rules of their own
+    rule, wrong = asking.with_atoms(whole)  # what follows sees relations only
+    wrong = wrong or names.check_rule(rule, splitter.schemas) or unsettled
     report.extend(wrong)
     if wrong:
         return None
@@ -109,15 +124,12 @@ def _prepare_rule(
         return typed
     report.extend(lint.of_written(rule))
     report.extend(lint.of_rule(typed))
-    report.extend(_asks(written, view.strategy, splitter, asking))
+    report.extend(_asks(whole, view.strategy, splitter, asking))
     return typed
 
 
 def _typed(rule: Rule, strategy: str, splitter: Splitter) -> tuple[Rule | None, tuple[Diagnostic, ...]]:
-    """A rule without calls in normal form, with its faults; None where names or sets are not sound."""
-    wrong = names.check_rule(rule, splitter.schemas)
-    if wrong:
-        return None, wrong
+    """A rule without calls in normal form, with its faults; None where sets are not sound."""
     rule, wrong = splitter.split(rule, strategy)  # what follows sees ordinary rules only
     if wrong:
         return None, wrong
@@ -128,12 +140,12 @@ def _typed(rule: Rule, strategy: str, splitter: Splitter) -> tuple[Rule | None, 
     return typed, (*inferred.faults, *types.check(typed, schemas, normal.pulled), *safety.check(typed, normal.pulled))
 
 
-def _asks(written: Rule, strategy: str, splitter: Splitter, asking: Asking) -> tuple[Diagnostic, ...]:
+def _asks(whole: Rule, strategy: str, splitter: Splitter, asking: Asking) -> tuple[Diagnostic, ...]:
     """Take in what the calls of a sound rule ask; the faults are of arguments only."""
     found: list[Diagnostic] = []
-    for call in written.calls:
+    for call in whole.calls:
         asking.add(call.called, None, call.called_span)
-    for called, rule in asking.asks(written):
+    for called, rule in asking.asks(whole):
         typed, faults = _typed(rule, strategy, splitter)
         found += faults
         if typed is not None and not faults:

@@ -23,25 +23,18 @@ from foreset.analyse.aggregates import resolve
 from foreset.analyse.binding import bound
 from foreset.analyse.derivations import tells_apart
 from foreset.analyse.faults import aggregates as faults
+from foreset.analyse.scopes import in_order
 from foreset.analyse.supports import blurred
 from foreset.diagnostics import Diagnostic, Span
 from foreset.ir.aggregates import Accumulator, Aggregation, Definition, Kind, Need, Upkeep, column_labels
 from foreset.ir.functions import type_of
 from foreset.ir.program import Column, View
-from foreset.ir.renaming import nameless, numbered, substituted
-from foreset.ir.rules import (
-    Aggregated,
-    Atom,
-    Comparison,
-    Literal,
-    Rule,
-    SetOf,
-    literal_variables,
-)
-from foreset.ir.terms import Var, names_in, variables
-from foreset.ir.text import print_literal
+from foreset.ir.renaming import numbered, rename_literal, substituted
+from foreset.ir.rules import Atom, Comparison, Literal, Rule, SetOf, literal_variables, set_variables
+from foreset.ir.terms import Var, variables
 from foreset.ir.types import BIGINT, Type
 from foreset.rewrite.normalise_rules import Schemas, normalise_rule
+from foreset.rewrite.order import can_fail
 from foreset.rewrite.type_rules import type_rule
 
 _NOWHERE = Span("", 1, 1)
@@ -69,7 +62,7 @@ class Splitter:
             return rule, ()
         body, found = list(rule.body), list[Diagnostic]()
         for one, name in zip(rule.sets, _names_of(rule.sets), strict=True):
-            literals, wrong = self._set(_with_value(one, rule), name, rule, strategy)
+            literals, wrong = self._set(one, name, rule, strategy)
             body += literals
             found += wrong
         return replace(rule, body=tuple(body), sets=()), tuple(found)
@@ -77,10 +70,11 @@ class Splitter:
     def _set(
         self, one: SetOf, name: str, rule: Rule, strategy: str
     ) -> tuple[tuple[Literal, ...], tuple[Diagnostic, ...]]:
-        groups, faults_ = _grouping(one, rule)
-        if faults_:
-            return (), faults_
-        members, wrong = self._members(one, groups, rule)
+        groups = one.groups
+        around, wrong = self.split(one.around, strategy) if one.around else (None, ())
+        if wrong:
+            return (), wrong
+        members, wrong = self._members(one, _renamed_apart(around, one), rule)
         if members is None or wrong:
             return (), wrong
         element = tuple(column.type for column in members.columns[len(groups) :])
@@ -91,29 +85,32 @@ class Splitter:
         args = (*(Var(name) for name in groups), *(need.shown for need in needs))
         return (Atom(view.name, args, span=one.span), *literals), ()
 
-    def _members(self, one: SetOf, groups: tuple[str, ...], rule: Rule) -> tuple[View | None, tuple[Diagnostic, ...]]:
+    def _members(
+        self, one: SetOf, around: tuple[Literal, ...], rule: Rule
+    ) -> tuple[View | None, tuple[Diagnostic, ...]]:
         """The view of distinct elements, in normal form, not yet taken in."""
+        groups, read = one.groups, self.schemas_with_hidden
         head = Atom("", (*map(Var, groups), *one.elements), span=one.span)
-        normal = normalise_rule(Rule(head, _sorted(one.body), rule.name, span=one.span), self.schemas)
+        normal = normalise_rule(Rule(head, _sorted((*one.body, *around)), rule.name, span=one.span), read)
         known = bound(normal.rule)
         unbound = [v for term in one.elements for v in variables(term) if v.name not in known]
         if unbound:
             first = unbound[0]
             return None, (faults.unbound_in_set(first.name, first.span or one.span or _NOWHERE, sorted(known)),)
         bare = replace(normal.rule, head=replace(head, args=()))
-        inferred = types.infer(bare, {**self.schemas, "": ()}, normal.pulled)
-        typed = type_rule(bare, inferred.types, {**self.schemas, "": ()})
-        wrong = (*inferred.faults, *types.check(typed, {**self.schemas, "": ()}, normal.pulled))
+        inferred = types.infer(bare, {**read, "": ()}, normal.pulled)
+        typed = type_rule(bare, inferred.types, {**read, "": ()})
+        wrong = (*inferred.faults, *types.check(typed, {**read, "": ()}, normal.pulled))
+        wrong = wrong or safety.check(bare, normal.pulled)
         if wrong:
             return None, wrong
         kinds = [type_of(arg, inferred.types) for arg in normal.rule.head.args]
         labels = (*(f"g{i}" for i in range(len(groups))), *(f"e{i}" for i in range(len(one.elements))))
         columns = tuple(Column(label, kind) for label, kind in zip(labels, kinds, strict=True) if kind is not None)
         name = f"{_first_relation(one)}~members_{_digest([repr(numbered(normal.rule))])}"
-        schemas = {**self.schemas, name: columns}
+        schemas = {**read, name: columns}
         final = type_rule(replace(normal.rule, head=replace(normal.rule.head, relation=name)), inferred.types, schemas)
-        wrong = tuple(safety.check(final, normal.pulled))
-        return View(name, columns, (final,), hidden=True, span=rule.span), wrong
+        return View(name, columns, (final,), hidden=True, span=rule.span), ()
 
     def _groups(self, members: View, groups: int, accumulators: tuple[Accumulator, ...], strategy: str) -> View:
         """The view of groups; it and, where it is read again, the view of members are taken in."""
@@ -136,47 +133,6 @@ class Splitter:
     def _one_derivation(self, members: View) -> bool:
         """Every member has one derivation: the head says from which rows it was derived, as they are."""
         return tells_apart(members.rules[0], self.keys) and blurred((members,), self.schemas_with_hidden) is None
-
-
-# ---------------------------------------------------------------- which variables group
-def _grouping(one: SetOf, rule: Rule) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-    """The grouping variables in the order of the sorted body."""
-    gathered = names_in(*one.elements)
-    inside = dict.fromkeys(v.name for literal in _sorted(one.body) for v in literal_variables(literal))
-    outside = _outside(rule)
-    named = [name for name in inside if name[0] != "_" and name not in gathered and name not in one.free]
-    if one.local:
-        named = [name for name in named if name in outside]
-        for name in sorted(gathered & outside.keys() - _bound_elsewhere(rule)):
-            span = outside[name] or one.span or _NOWHERE
-            return (), (faults.local_variable(name, span),)
-    return tuple(named), ()
-
-
-def _outside(rule: Rule) -> dict[str, Span | None]:
-    """The variables of head and plain literals, and of what aggregates are compared with."""
-    found: dict[str, Span | None] = {}
-    for literal in (rule.head, *rule.body):
-        for var in literal_variables(literal):
-            found.setdefault(var.name, var.span)
-    for made in (made for one in rule.sets for made in one.aggregates):
-        for var in variables(made.result):
-            found.setdefault(var.name, var.span)
-    return found
-
-
-def _bound_elsewhere(rule: Rule) -> set[str]:
-    """Variables to which something outside of the sets gives a value: then the two are simply two."""
-    atoms = {v.name for literal in rule.body if isinstance(literal, Atom) for v in literal_variables(literal)}
-    return atoms | names_in(*(made.result for one in rule.sets for made in one.aggregates))
-
-
-def _with_value(one: SetOf, rule: Rule) -> SetOf:
-    """A set whose own name is used as a value is collected under that name."""
-    used = _outside(rule)
-    if one.var.name not in used or any(isinstance(m.result, Var) and m.result == one.var for m in one.aggregates):
-        return one
-    return replace(one, aggregates=(*one.aggregates, Aggregated("collect", (), one.var, one.span)))
 
 
 # ---------------------------------------------------------------- what is made of a set
@@ -242,13 +198,23 @@ def _identity(members: View) -> Rule:
 
 
 def _first_relation(one: SetOf) -> str:
-    found = (literal.relation for literal in _sorted(one.body) if isinstance(literal, Atom))
+    found = (literal.relation for literal in in_order(one.body) if isinstance(literal, Atom))
     return next(found, "facts")
 
 
 def _sorted(body: tuple[Literal, ...]) -> tuple[Literal, ...]:
-    """Literals in an order that neither names of variables nor the order of the text change."""
-    return tuple(sorted(body, key=lambda one: (not isinstance(one, Atom), print_literal(nameless(one)))))
+    """Literals in an order that the text does not change, but for what can fail: there the written order counts."""
+    return (*in_order([one for one in body if not can_fail(one)]), *(one for one in body if can_fail(one)))
+
+
+def _renamed_apart(around: Rule | None, one: SetOf) -> tuple[Literal, ...]:
+    """What stands around a set, sharing no variables with it but those that group."""
+    if around is None:
+        return ()
+    local = {v.name for v in set_variables(one)} - {*one.groups, "_"}
+    names = {v.name for literal in around.body for v in literal_variables(literal)}
+    apart = {name: f"{name}.around" for name in names & local}
+    return tuple(rename_literal(literal, apart) for literal in around.body)
 
 
 def _digest(parts: list[str]) -> str:

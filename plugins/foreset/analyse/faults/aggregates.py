@@ -80,6 +80,18 @@ def unbound_in_set(name: str, span: Span, known: Collection[str]) -> Diagnostic:
     return Diagnostic("FS404", f"variable `{name}` of the set has no value", span, hint)
 
 
+def unbound_outer(name: str, span: Span, known: Collection[str]) -> Diagnostic:
+    """A variable that a set compares, and that nothing gives a value, inside or outside."""
+    hint = did_you_mean(name, known, "use it in a positive literal, inside of the set or beside it")
+    return Diagnostic("FS404", f"variable `{name}` of the set has no value", span, hint)
+
+
+def needs_itself(name: str, span: Span) -> Diagnostic:
+    """What is made of the set would have to be known before the set."""
+    hint = "a set is made before its results: give one of the aggregates a view of its own, and read that"
+    return Diagnostic("FS630", f"the set needs `{name}`, which has no value before the set is made", span, hint)
+
+
 def aggregated_recursion(view: str, read: str, span: Span, cycle: Sequence[str]) -> Diagnostic:
     """The set would have to be complete before it is made."""
     what = "itself" if view == read else f"`{read}`, and `{read}` is made from `{view}`"
