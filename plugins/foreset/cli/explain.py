@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +20,10 @@ Rules = Annotated[bool, typer.Option("--rules", help="Add the maintenance rules,
 Steps = Annotated[bool, typer.Option("--steps", help="Add the steps of the strategy taken for a small change.")]
 Strategy = Annotated[str, typer.Option("--strategy", metavar="NAME", help="Show the steps of this strategy instead.")]
 
+Svg = Annotated[
+    Path | None, typer.Option("--svg", metavar="FILE", help="Write the picture of sources and views, or of one view.")
+]
+
 
 def explain(
     target: Target,
@@ -26,6 +31,7 @@ def explain(
     rules: Rules = False,
     steps: Steps = False,
     strategy: Strategy = "",
+    svg: Svg = None,
     json: AsJson = False,
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,  # noqa: ARG001 - accepted everywhere; this command reads no table
@@ -41,6 +47,8 @@ def explain(
     group, _, view = target.partition(".")
     found = ready(specs, group)
     strata = _strata(found, group, view)
+    if svg is not None:
+        _write_picture(found, view, svg)
     wanted = steps or bool(strategy)
     shown = {stratum.number: _steps(found, stratum, strategy) for stratum in strata} if wanted else {}
     if json:
@@ -49,7 +57,16 @@ def explain(
     lines = [] if view else [*overview(group, strata), ""]
     for stratum in strata:
         lines += _text(stratum, view, shown.get(stratum.number), rules=rules)
-    say(lines)
+    say([*lines, *([f"written: {svg}"] if svg else [])])
+
+
+def _write_picture(found: Ready, view: str, target: Path) -> None:
+    from foreset.explain.graph import graph_of
+    from foreset.explain.picture import file
+
+    graph = graph_of(found.written)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(file(graph.near(view) if view else graph), encoding="utf-8")
 
 
 def _strata(found: Ready, group: str, view: str) -> tuple[StratumFacts, ...]:

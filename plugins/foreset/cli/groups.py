@@ -18,8 +18,9 @@ from foreset.understand import Understood, understand, understand_all
 class Ready:
     """A group that can run."""
 
-    program: Program
+    program: Program  # in normal form
     layering: Layering
+    written: Program
 
 
 def groups(specs: Path, targets: Sequence[str] = ()) -> tuple[Understood, ...]:
@@ -36,9 +37,9 @@ def groups(specs: Path, targets: Sequence[str] = ()) -> tuple[Understood, ...]:
 def ready(specs: Path, name: str) -> Ready:
     """The group of that name; a refused spec or an unknown name is an error."""
     (group,) = groups(specs, (name,))
-    if group.errors or group.program is None or group.layering is None:
+    if group.errors or group.program is None or group.layering is None or group.written is None:
         raise SpecError(group.diagnostics)
-    return Ready(group.program, group.layering)
+    return Ready(group.program, group.layering, group.written)
 
 
 def _is_file(target: str) -> bool:
