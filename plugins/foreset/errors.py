@@ -25,6 +25,12 @@ class ForesetError(Exception):
             self.worth_retrying = worth_retrying
 
 
+def kind_of(error: BaseException) -> str:
+    """The name of an error for reports: that of its public class, where it is of one."""
+    public = (one for one in type(error).__mro__ if one.__module__ == __name__ and one is not ForesetError)
+    return next((one.__name__ for one in public), type(error).__name__)
+
+
 class SpecError(ForesetError):
     """A spec is refused; `diagnostics` says where and why."""
 

@@ -255,6 +255,29 @@ def test_only_what_may_pass_the_next_time_is_tried_again(
     assert performed == ["verify", *(["close"] if final or not tries_left else [])]
 
 
+def test_a_task_that_fails_in_any_way_is_told_to_the_warehouse(specs: Path, tmp_path: Path) -> None:
+    """Killed tasks too, which Airflow reports from another process; `close` itself fails nobody's refresh."""
+    from airflow.sdk.exceptions import AirflowFailException
+
+    from foreset.orchestrate.dags import load_dags
+    from foreset.store.attempts import last_failure
+    from foreset.store.layout import Layout
+
+    dag = next(dag for dag in load_dags(Places(specs, str(tmp_path))) if dag.dag_id == "foreset_diamond")
+    assert not dag.task_dict["close"].on_failure_callback
+    for name, task in dag.task_dict.items():
+        if name == "close":
+            continue
+        (tell,) = task.on_failure_callback
+        error = AirflowFailException("as Airflow wraps it")
+        error.__cause__ = SourceError(f"lost in {name}")
+        tell({"ti": SimpleNamespace(task=task), "run_id": "manual__1", "params": {}, "exception": error})
+        found = last_failure(Layout(str(tmp_path), "diamond"), 0)
+        assert found is not None
+        assert (found.message, found.error) == (f"lost in {name}", "SourceError")
+        assert found.phase == (name.split(".")[0].replace("_", "-") if "." in name else name)
+
+
 def test_projects_without_a_dags_folder_get_the_same_files(tmp_path: Path) -> None:
     assert {path.name: path.read_text() for path in (ROOT / "dags").glob("*.py")} == FILES
     assert dags_folder(ROOT, tmp_path) == ROOT / "dags"

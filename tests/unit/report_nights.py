@@ -113,6 +113,6 @@ class Nights:
         for name, facts in marks.items():
             self.mark(run, name, facts)
         assert isinstance(error, (ForesetError, Exception, KeyboardInterrupt))
-        events.emit(run.directory, "failed", phase=phase, **described(error))
+        events.emit(run.directory, "failed", phase=phase, **described(error, "parts"))
         epochs.close_run(run, "failed")
         return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -108,11 +109,14 @@ def status(
 def _status(opened: Opened, group: str) -> dict[str, Any]:
     from foreset.ir.program import is_hidden
     from foreset.store import manifest
+    from foreset.store.attempts import last_failure
 
     layout = opened.layout(group)
     row = manifest.newest(layout.root, group)
+    failed = last_failure(layout, row.seq if row else 0)
+    attempt = dataclasses.asdict(failed) if failed else None
     if row is None:
-        return {"group": group, "seq": None}
+        return {"group": group, "seq": None, "last_attempt": attempt}
     where = {name: record.get("engine", "") for record in row.extra.get("strata", ()) for name in record["views"]}
     views = {
         name: {"rows": pin.rows, "inserted": pin.inserted, "deleted": pin.deleted, "strategy": pin.strategy,
@@ -122,7 +126,7 @@ def _status(opened: Opened, group: str) -> dict[str, Any]:
     pins = row.sources.items()
     sources = {name: {"read": pin.to_version, "now": _head(layout.root, pin.table)} for name, pin in pins}
     return {"group": group, "seq": row.seq, "committed_at": row.committed_at, "views": views, "sources": sources,
-            "verification": row.verification, "quality": row.quality}  # fmt: skip
+            "verification": row.verification, "quality": row.quality, "last_attempt": attempt}  # fmt: skip
 
 
 def _head(root: str, table: str) -> int | None:
@@ -133,11 +137,26 @@ def _head(root: str, table: str) -> int | None:
     return opened.version() if opened else None
 
 
+def _attempt_lines(attempt: dict[str, Any] | None) -> list[str]:
+    """The last attempt, where it failed: when, at what, why, and what to run next."""
+    from foreset.cli.output import visible
+    from foreset.reports import words
+    from foreset.reports.directory import moment
+
+    if attempt is None:
+        return []
+    failed = f"the last attempt failed on {words.moment(moment(attempt['at']))}, while {words.phase(attempt['phase'])}"
+    what = str(attempt["message"]).strip().partition("\n")[0]
+    told = [f"  {failed}:", f"    {what}", *([f"    hint: {attempt['hint']}"] if attempt["hint"] else [])]
+    return [visible(line) for line in (*told, f"    next: {attempt['next']}")]
+
+
 def _status_lines(found: dict[str, Any]) -> list[str]:
     from foreset.cli.refresh import expected
 
+    failed = _attempt_lines(found["last_attempt"])
     if found["seq"] is None:
-        return [f"{found['group']}: never refreshed"]
+        return [f"{found['group']}: never refreshed", *failed]
     moved = [
         f"{name} +{source['now'] - source['read']}"
         for name, source in found["sources"].items()
@@ -146,7 +165,7 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
     stale = f"behind: {', '.join(moved)} versions" if moved else "up to date"
     head = f"{found['group']}: seq {found['seq']}, {found['committed_at']}, {stale}"
     width = max((len(name) for name in found["views"]), default=0)
-    return [head, *(
+    return [head, *failed, *(
         f"  {name:<{width}}  {view['rows']:>12,} rows  +{view['inserted']:,} -{view['deleted']:,}  {view['strategy']}"
         + (f", {view['engine']}" if view["engine"] else "")
         for name, view in found["views"].items()

@@ -21,7 +21,7 @@ from foreset.orchestrate.assets import sources_of, views_of
 from foreset.orchestrate.docs import kind, page, title
 from foreset.orchestrate.form import form
 from foreset.orchestrate.names import POOL, dag_id, group_of
-from foreset.orchestrate.operators import PhaseOperator, Spec
+from foreset.orchestrate.operators import PhaseOperator, Spec, tell_warehouse
 from foreset.orchestrate.places import Places
 from foreset.orchestrate.specs import Group, load_group, load_groups
 from foreset.spec.internal import internal_fault
@@ -86,7 +86,9 @@ def build_dag(group: Group, warehouse: str) -> DAG:
         auto_register=False,  # the file with the faults builds DAGs too, and gives none
         tags={"foreset", *program.tags},
         params=form(),
-        default_args={"owner": program.owner or "foreset", "pool": POOL, **RETRIES},
+        default_args={
+            "owner": program.owner or "foreset", "pool": POOL, "on_failure_callback": tell_warehouse, **RETRIES,
+        },
     )
     spec = Spec(program.group, str(group.file), warehouse)
     with dag:
@@ -118,7 +120,7 @@ def _fill(group: Group, spec: Spec) -> None:
     for end in ends:
         end >> verify
     verify >> quality >> commit >> publish
-    end = task("close", retries=0)
+    end = task("close", retries=0, on_failure_callback=None)
     publish >> end.as_teardown(setups=session)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
     from airflow.sdk.definitions._internal.node import DAGNode
 
-PHASES = "foreset.refresh.phases"
+PHASES, FAILING = "foreset.refresh.phases", "foreset.refresh.failing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,13 @@ class Spec:
     group: str
     file: str
     warehouse: str
+
+
+def tell_warehouse(context: Context) -> None:
+    """What Airflow calls after the last try of a task has failed, in whatever way."""
+    task = context["ti"].task
+    if isinstance(task, PhaseOperator):
+        task.tell_warehouse(context)
 
 
 class PhaseOperator(BaseOperator, SkipMixin):
@@ -54,7 +61,7 @@ class PhaseOperator(BaseOperator, SkipMixin):
             facts = dict(self._perform(context, self.phase))
         except ForesetError as error:
             final = not error.worth_retrying
-            told = {"error": type(error).__name__, "message": error.message, "hint": error.hint}
+            told = import_module(FAILING).described(error, self.spec.group)
             ti.xcom_push(key="failure", value={**told, "exit": error.exit_code, "phase": self.task_id})
             if final or ti.try_number > ti.max_tries:
                 self._release(context)
@@ -95,6 +102,13 @@ class PhaseOperator(BaseOperator, SkipMixin):
         )
         found: Mapping[str, Any] = phases.perform(job, self._listen)
         return found
+
+    def tell_warehouse(self, context: Context) -> None:
+        """Keep that this task has failed, where status and reports look; the phase itself may have had no time to."""
+        stratum = f"stratum-{self.stratum}" if self.stratum else self.phase
+        request = request_of(refresh_id(str(context["run_id"])), dict(context.get("params") or {}))
+        error = context.get("exception")
+        import_module(FAILING).note_ended(self.spec.warehouse, self.spec.group, request, stratum, error)
 
     def _listen(self, event: dict[str, Any]) -> None:
         line = progress(event)

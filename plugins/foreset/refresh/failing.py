@@ -1,13 +1,30 @@
-"""Why a phase failed, kept in the run directory: a report must not depend on somebody's log."""
+"""Why a phase failed, kept in the warehouse: a report must not depend on somebody's log."""
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from foreset.errors import ForesetError
+from foreset.errors import (
+    EnvironmentFault,
+    Fenced,
+    ForesetError,
+    QualityFailed,
+    SourceError,
+    SpecError,
+    UsageError,
+    VerificationFailed,
+    kind_of,
+)
+from foreset.plan.frozen import Request
 from foreset.refresh.context import Context
 from foreset.refresh.faults import explained
+from foreset.refresh.keys import KeyBroken
+from foreset.session.locations import absolute_warehouse
+from foreset.store import attempts, manifest
+from foreset.store.attempts import FailedAttempt
+from foreset.store.layout import Layout
 
 PHASE = "foreset_phase"
 
@@ -33,20 +50,74 @@ def failures_told(context: Context, phase: str = "") -> Iterator[None]:
     except BaseException as error:
         at = phase or getattr(error, PHASE, "") or unfinished(context)
         told = explained(error, f"{at} of group {context.layout.group}")
+        setattr(told, PHASE, at)
         with suppress(OSError):  # a disk that is full must not hide what it has done
-            context.listen({"event": "failed", "phase": at, **described(told)})
+            context.listen({"event": "failed", "phase": at, **described(told, context.layout.group)})
         if told is error:
             raise
         raise told from error
 
 
-def described(error: BaseException) -> dict[str, str]:
-    """An exception for people: its kind, what happened, what to do."""
+@contextmanager
+def attempt_told(layout: Layout, request: Request, phase: str = "open") -> Iterator[None]:
+    """Note what leaves here as the group's last attempt, with the phase that it names, or this one."""
+    try:
+        yield
+    except BaseException as error:
+        note_failure(layout, request, getattr(error, PHASE, phase), error)
+        raise
+
+
+def note_ended(warehouse: str, group: str, request: Request, phase: str, error: BaseException | str | None) -> None:
+    """Keep that a task of a scheduler has failed: it may have been killed before it could say so itself."""
+    silent = EnvironmentFault(str(error or "the task ended without a word"))
+    told = error if isinstance(error, BaseException) else silent
+    known = next((one for one in (told, told.__cause__) if isinstance(one, ForesetError)), told)
+    note_failure(Layout(absolute_warehouse(warehouse), group), request, phase, known)
+
+
+def note_failure(layout: Layout, request: Request, phase: str, error: BaseException) -> None:
+    """Keep a failure as the group's last attempt: the command line, jobs and Airflow's tasks all end here.
+
+    Not that another refresh was first, nor what was only tried, nor a correction that was refused: nothing that
+    readers wait for has failed.
+    """
+    refused = request.edit is not None and isinstance(error, UsageError)
+    if isinstance(error, Fenced) or request.dry_run or refused:
+        return
+    with suppress(OSError, EnvironmentFault):  # the first fault is the one to be told
+        newest = manifest.newest(layout.root, layout.group)
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+        told = described(error, layout.group)
+        attempts.note(layout, FailedAttempt(request.refresh_id, now, phase, seq=newest.seq if newest else 0, **told))
+
+
+def described(error: BaseException, group: str) -> dict[str, str]:
+    """An exception for people: its kind, what happened, what to do, and the command to run next."""
+    told = {"error": kind_of(error), "next": next_command(error, group)}
     if isinstance(error, ForesetError):
-        return {"error": type(error).__name__, "message": error.message, "hint": error.hint}
+        return {**told, "message": error.message, "hint": error.hint}
     if isinstance(error, KeyboardInterrupt):
-        return {"error": "Interrupted", "message": "it was interrupted", "hint": "run the same refresh again to go on"}
-    return {"error": type(error).__name__, "message": str(error).strip() or type(error).__name__, "hint": ""}
+        told["error"] = "Interrupted"
+        return {**told, "message": "it was interrupted", "hint": "run the same refresh again to go on"}
+    return {**told, "message": str(error).strip() or type(error).__name__, "hint": ""}
+
+
+def next_command(error: BaseException, group: str) -> str:
+    """What to run next, once what the hint names is put right."""
+    match error:
+        case SpecError():
+            return f"foreset check {group}"
+        case SourceError(worth_retrying=False) if not isinstance(error, KeyBroken):
+            return f"foreset check {group} --against-warehouse"
+        case VerificationFailed():
+            return f"foreset refresh {group} --mode recompute"
+        case QualityFailed():
+            return f"foreset report {group}"
+        case EnvironmentFault():
+            return "foreset doctor"
+        case _:
+            return f"foreset refresh {group}"
 
 
 def unfinished(context: Context) -> str:

@@ -35,6 +35,10 @@ from foreset.store.types import column_names
 SHOWN = 3
 
 
+class KeyBroken(SourceError):
+    """Rows of a source agree on its declared key."""
+
+
 def single_rows(context: Context, source: Source) -> int | None:
     """How many rows the source had in the refresh before, if that knew its key to be single."""
     seen = _seen(context, source)
@@ -108,11 +112,11 @@ def in_spark(context: Context, source: Source, came: str | None) -> list[Row]:
     return [tuple(row) for row in several.select(*key).limit(SHOWN).collect()]
 
 
-def _agree(source: Source, found: Sequence[Row]) -> SourceError:
+def _agree(source: Source, found: Sequence[Row]) -> KeyBroken:
     names = [source.columns[place].name for place in source.key_places]
     pairs = (zip(names, map(print_value, row), strict=True) for row in found)
     shown = "; ".join("(" + ", ".join(f"{name} = {value}" for name, value in row) + ")" for row in pairs)
-    return SourceError(
+    return KeyBroken(
         f"source `{source.name}`: several rows have the key {shown}",
         "nothing was published; mend the rows, or take `key` out of the spec",
     )

@@ -24,7 +24,7 @@ from foreset.refresh.capturing import capture_all, nothing_moved
 from foreset.refresh.checking import verify
 from foreset.refresh.committing import commit
 from foreset.refresh.context import Context, Listener
-from foreset.refresh.failing import failures_told
+from foreset.refresh.failing import attempt_told, failures_told
 from foreset.refresh.maintaining import maintain
 from foreset.refresh.opening import open_refresh, reopen, resume
 from foreset.refresh.publishing import publish
@@ -58,25 +58,34 @@ class Job:
     spark: str | None = None  # as FORESET_SPARK
     again: bool = False  # not the first try
 
+    @property
+    def name(self) -> str:
+        """The phase as reports name it."""
+        return f"stratum-{self.stratum}" if self.stratum else self.phase
+
 
 def perform(job: Job, listen: Listener = lambda _: None) -> Facts:
     """Do one phase, or say again what an earlier try did; facts that JSON can hold."""
     layout = Layout(absolute_warehouse(job.warehouse), job.group)
     if job.phase == "close":
         return _close(layout, job.request.refresh_id)
-    if job.phase == "session":
-        return _session(job)
-    with lazy_session(job.spark, job.warehouse) as spark:
-        if job.phase == "open":
-            return _open(spark, layout, job, listen)
-        context = _context(spark, layout, job, listen)
-        if context is None:
-            return _close(layout, job.request.refresh_id)
-        if (ended := _ended(context, job)) is not None:
-            return ended
-        name = f"stratum-{job.stratum}" if job.stratum else job.phase
-        with _beating(context), failures_told(context, name):
-            return PHASES[job.phase](context, job)
+    with attempt_told(layout, job.request, job.name):
+        if job.phase == "session":
+            return _session(job)
+        with lazy_session(job.spark, job.warehouse) as spark:
+            return _performed(spark, layout, job, listen)
+
+
+def _performed(spark: SparkSession, layout: Layout, job: Job, listen: Listener) -> Facts:
+    if job.phase == "open":
+        return _open(spark, layout, job, listen)
+    context = _context(spark, layout, job, listen)
+    if context is None:
+        return _close(layout, job.request.refresh_id)
+    if (ended := _ended(context, job)) is not None:
+        return ended
+    with _beating(context), failures_told(context, job.name):
+        return PHASES[job.phase](context, job)
 
 
 # ---------------------------------------------------------------- the phases

@@ -17,7 +17,7 @@ from foreset.refresh.capturing import capture_all, nothing_moved
 from foreset.refresh.checking import verify
 from foreset.refresh.committing import commit, told_of_domains
 from foreset.refresh.context import Context, Listener, Stopwatch
-from foreset.refresh.failing import at_phase, failures_told
+from foreset.refresh.failing import at_phase, attempt_told, failures_told
 from foreset.refresh.faults import plain_words
 from foreset.refresh.maintaining import maintain
 from foreset.refresh.opening import open_refresh
@@ -81,8 +81,15 @@ def refresh(
     listen: Listener = lambda _: None,
 ) -> RefreshResult:
     """Run one refresh; with a `refresh_id` of an earlier attempt it goes on where that one stopped."""
-    watch = Stopwatch()
     named = request if request.refresh_id else replace(request, refresh_id=new_refresh_id())
+    with attempt_told(layout, named):
+        return _refreshed(spark, layout, spec, named, listen)
+
+
+def _refreshed(
+    spark: SparkSession, layout: Layout, spec: tuple[str, str], named: Request, listen: Listener
+) -> RefreshResult:
+    watch = Stopwatch()
     with plain_words(f"the opening of a refresh of group {layout.group}"):
         opened = open_refresh(spark, layout, spec, named, listen)
     if isinstance(opened, AlreadyCommitted):
@@ -91,7 +98,7 @@ def refresh(
         return _result_of(layout.group, row, watch.seconds)
     try:
         with failures_told(opened):
-            return _through(opened, watch, dry_run=request.dry_run)
+            return _through(opened, watch, dry_run=named.dry_run)
     except BaseException:
         with suppress(OSError):  # a disk that is full must not hide what it has done
             close_run(opened.run, "failed")

@@ -49,4 +49,4 @@ def _failure(found: Any) -> Failure | None:  # noqa: ANN401 - whatever a task ha
     if not isinstance(found, Mapping):
         return None
     phase, error, message, hint = (str(found.get(name) or "") for name in ("phase", "error", "message", "hint"))
-    return Failure(phase, error, message, hint)
+    return Failure(phase, error, message, hint, next=str(found.get("next") or ""))

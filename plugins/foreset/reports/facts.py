@@ -8,6 +8,7 @@ from typing import Any
 from foreset.ir.program import is_hidden
 from foreset.reports.directory import Directory, Facts, moment
 from foreset.reports.model import Expectation, Failure, Quality, SourceLine, Step, Verification, ViewLine
+from foreset.store.attempts import FailedAttempt
 from foreset.store.rows import ManifestRow
 
 
@@ -63,9 +64,15 @@ def failures(directory: Directory) -> tuple[Failure, ...]:
             message=str(event.get("message", "")),
             hint=str(event.get("hint", "")),
             at=moment(event.get("at")),
+            next=str(event.get("next", "")),
         )
         for event in directory.all("failed")
     )
+
+
+def last_attempt(found: FailedAttempt) -> Failure:
+    """The group's last attempt, where it failed."""
+    return Failure(found.phase, found.error, found.message, found.hint, moment(found.at), found.next)
 
 
 def sources(pins: Mapping[str, Facts], captures: Mapping[str, Facts]) -> tuple[SourceLine, ...]:

@@ -130,6 +130,7 @@ class Failure:
     message: str
     hint: str = ""
     at: Moment | None = None
+    next: str = ""  # the command to run next
 
 
 @dataclass(frozen=True, slots=True)

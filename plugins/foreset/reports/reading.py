@@ -12,8 +12,9 @@ from foreset.errors import UsageError
 from foreset.ir.program import Program
 from foreset.reports import directory, facts
 from foreset.reports.directory import Directory, moment
-from foreset.reports.model import History, Published, Quality, Run, State
+from foreset.reports.model import Failure, History, Published, Quality, Run, State
 from foreset.store import files, manifest
+from foreset.store.attempts import FailedAttempt, last_failure
 from foreset.store.epochs import PATIENCE, outcome
 from foreset.store.layout import Layout, join
 from foreset.store.rows import ManifestRow
@@ -29,6 +30,7 @@ class Ledger:
     newest: ManifestRow | None  # what readers see
     epoch: int
     rows: Sequence[ManifestRow] | None = None  # oldest first
+    failed: FailedAttempt | None = None  # the last attempt, where it failed
 
     def at(self, seq: int | None) -> ManifestRow | None:
         """The row of `seq`."""
@@ -46,7 +48,10 @@ class Ledger:
 def open_ledger(layout: Layout) -> Ledger:
     """Read the manifest once; an empty ledger for a group that was never refreshed."""
     snapshot = manifest.read(layout)
-    return Ledger(layout, snapshot.newest, snapshot.reading.epoch) if snapshot else Ledger(layout, None, 0, ())
+    failed = last_failure(layout, snapshot.newest.seq if snapshot and snapshot.newest else 0)
+    if snapshot is None:
+        return Ledger(layout, None, 0, (), failed)
+    return Ledger(layout, snapshot.newest, snapshot.reading.epoch, failed=failed)
 
 
 def read_run(layout: Layout, refresh_id: str, scheduler: str = "") -> Run:
@@ -81,6 +86,8 @@ def read_history(layout: Layout, limit: int = RUNS_SHOWN) -> History:
     known = {row.refresh_id for row in rows}
     others = _directories(layout, known)
     runs = [*published, *(_of_directory(ledger, one) for one in others)]
+    if ledger.failed and ledger.failed.refresh_id not in {run.refresh_id for run in runs}:
+        runs.append(_unpublished(ledger, ledger.failed.refresh_id, ""))
     runs.sort(key=lambda run: (run.when is not None, run.when or 0, run.seq or 0), reverse=True)
     described = next((run for run in runs if run.description), None) or _described(ledger)
     return History(
@@ -158,10 +165,20 @@ def _quality(row: ManifestRow, found: Directory | None) -> Quality | None:
 def _unpublished(ledger: Ledger, refresh_id: str, scheduler: str) -> Run:
     found = directory.newest_of(ledger.layout, refresh_id)
     if found is None:
-        state = State.FAILED if scheduler == "failed" else State.UNOPENED
-        newest = _published(ledger.newest)
-        return Run(ledger.layout.group, refresh_id, state, newest=newest, before=newest, scheduler=scheduler)
+        told = _last_attempt(ledger, refresh_id)
+        state = State.FAILED if told or scheduler == "failed" else State.UNOPENED
+        newest, at = _published(ledger.newest), told[-1].at if told else None
+        return Run(
+            ledger.layout.group, refresh_id, state, newest=newest, before=newest, scheduler=scheduler,
+            opened_at=at, ended_at=at, failures=told,
+        )  # fmt: skip
     return _of_directory(ledger, found, scheduler)
+
+
+def _last_attempt(ledger: Ledger, refresh_id: str) -> tuple[Failure, ...]:
+    """Why this refresh failed, as the group's record of its last attempt tells it; empty for other refreshes."""
+    failed = ledger.failed
+    return (facts.last_attempt(failed),) if failed and failed.refresh_id == refresh_id else ()
 
 
 def _of_directory(ledger: Ledger, found: Directory, scheduler: str = "") -> Run:
@@ -170,7 +187,7 @@ def _of_directory(ledger: Ledger, found: Directory, scheduler: str = "") -> Run:
     times = [moment(event.get("at")) for event in found.events]
     silent = _silence(ledger.layout, opened[-1].get("epoch") if opened else None)
     state = _state(ledger, found, silent, scheduler)
-    told = facts.failures(found)
+    told = facts.failures(found) or _last_attempt(ledger, found.refresh_id)
     failure = told[-1] if told else None
     marks = found.marks
     return Run(

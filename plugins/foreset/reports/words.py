@@ -140,6 +140,10 @@ def phase(name: str) -> str:
     """Where a failure happened, to stand after `while`."""
     base, _, rest = name.partition("-")
     match base:
+        case "open":
+            return "finding its sources and their newest versions"
+        case "session":
+            return "looking for Spark"
         case "capture":
             return f"finding what changed in source {rest}" if rest else "finding what changed in the sources"
         case "stratum":

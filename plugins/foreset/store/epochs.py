@@ -19,12 +19,13 @@ from dataclasses import dataclass
 
 from foreset.errors import Fenced, UsageError
 from foreset.ir import records
-from foreset.store import delta, events, files, manifest
+from foreset.store import attempts, delta, events, files, manifest
 from foreset.store.layout import Layout, join
 from foreset.store.protocol import Allocate, AlreadyCommitted, Busy, Holder, Refused, decide_open
 from foreset.store.rows import ManifestRow, SourcePin
 
 PATIENCE = 900.0  # seconds without a heartbeat after which a rival may take over
+WELL = ("committed", "unchanged")  # what readers see is true
 Vector = Mapping[str, SourcePin]
 
 
@@ -119,6 +120,8 @@ def heartbeat(run: Run) -> None:
 def close_run(run: Run, outcome: str) -> None:
     """Say that the run is over (`committed`, `unchanged`, `failed`): a rival need not wait any more."""
     close_epoch(run.layout, run.epoch, outcome)
+    if outcome in WELL:
+        attempts.forget(run.layout)
     events.emit(run.directory, "closed", outcome=outcome, attempt=run.attempt_id)
 
 

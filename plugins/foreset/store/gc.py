@@ -19,7 +19,7 @@ from urllib.parse import unquote
 from foreset.errors import Fenced
 from foreset.session.earlier import remove_earlier_state
 from foreset.store import delta, epochs, files, leases, manifest
-from foreset.store.layout import PRIVATE, Layout, is_name, join
+from foreset.store.layout import Layout, is_name, join
 from foreset.store.protocol import AlreadyCommitted, kept, new_floor
 from foreset.store.rows import ManifestRow, SourcePin, StatePin, ViewPin
 
@@ -110,7 +110,7 @@ def _raise_floor(layout: Layout, policy: Policy, epoch: int) -> int:
 def readers(layout: Layout) -> dict[str, int]:
     """The groups that read views of this one, with the seq up to which they have taken them in."""
     found = {}
-    for group in filter(is_name, files.list_folders(join(layout.root, PRIVATE))):
+    for group in manifest.groups(layout.root):
         row = manifest.newest(layout.root, group) if group != layout.group else None
         seqs = [pin.to_version for pin in row.sources.values() if _is_ours(layout, pin)] if row else []
         if seqs:

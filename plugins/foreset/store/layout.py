@@ -65,14 +65,19 @@ class Layout:
         return join(self.root, self.group)
 
     @property
+    def private(self) -> str:
+        """The folder of what Foreset keeps of the group beside its tables."""
+        return join(self.root, PRIVATE, self.group)
+
+    @property
     def manifest(self) -> str:
         """The Delta table whose rows are the committed refreshes."""
-        return join(self.root, PRIVATE, self.group, "manifest")
+        return join(self.private, "manifest")
 
     @property
     def runs(self) -> str:
         """The folder above the run directories."""
-        return join(self.root, PRIVATE, self.group, "runs")
+        return join(self.private, "runs")
 
     def run(self, run_id: str) -> str:
         """The directory of one run: plan, staged differentials, events, report."""
@@ -81,12 +86,12 @@ class Layout:
     @property
     def epochs(self) -> str:
         """The folder of what runs say of themselves: which directory, alive, closed."""
-        return join(self.root, PRIVATE, self.group, "epochs")
+        return join(self.private, "epochs")
 
     @property
     def leases(self) -> str:
         """The folder of readers' leases."""
-        return join(self.root, PRIVATE, self.group, "leases")
+        return join(self.private, "leases")
 
     def relative(self, path: str) -> str:
         """`path` as a manifest keeps it."""

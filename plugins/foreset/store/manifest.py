@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from foreset.errors import EnvironmentFault, Fenced
 from foreset.store import delta, rows
 from foreset.store.files import filesystem, list_folders
-from foreset.store.layout import PRIVATE, Layout, join, normal_root
+from foreset.store.layout import PRIVATE, Layout, is_name, join, normal_root
 from foreset.store.protocol import (
     AlreadyCommitted,
     Append,
@@ -81,7 +81,7 @@ def newest(root: str, group: str) -> ManifestRow | None:
 
 def groups(root: str) -> list[str]:
     """The groups that were ever opened in a warehouse."""
-    return [name for name in list_folders(join(normal_root(root), PRIVATE)) if not name.startswith("_")]
+    return list(filter(is_name, list_folders(join(normal_root(root), PRIVATE))))
 
 
 def history(root: str, group: str, *, upto: int | None = None, last: int | None = None) -> list[ManifestRow]:
