@@ -22,7 +22,10 @@ from foreset.domains.provider import Access, Answer, DomainFailed, Provider
 from foreset.ir.domains import Domain, DomainFunction
 from foreset.ir.program import Column
 from foreset.ir.terms import Row
+from foreset.ir.types import INT
 from foreset.store.quoting import quoted, ticked
+from foreset.store.scratch import opened
+from foreset.store.spark_values import collected, literal, without_zone
 from foreset.store.types import duck_type
 
 if TYPE_CHECKING:
@@ -56,11 +59,10 @@ class Files:
         self, domain: Domain, function: DomainFunction, arguments: Sequence[Row], access: Access
     ) -> Mapping[Row, Answer]:
         """One query for the batch."""
-        import duckdb
         import pyarrow as pa
 
         options = {**domain.options, **function.options}
-        with closing(duckdb.connect(config={"enable_external_access": True})) as connection:
+        with closing(opened()) as connection:
             source = _relation(connection, options, access)
             keys = pa.table({f"k{i}": [row[i] for row in arguments] for i in range(len(function.args))} or {"k": [0]})
             connection.register("wanted", keys)
@@ -91,7 +93,11 @@ def _relation(connection: duckdb.DuckDBPyConnection, options: Mapping[str, str],
 
 
 def _cast(column: Column) -> str:
-    return f"CAST(s.{quoted(column.name)} AS {duck_type(column.type)})"
+    """A column in its declared type; a text that names a zone is that instant, as one of a file with types is."""
+    name, kind = quoted(column.name), duck_type(column.type)
+    if without_zone(column.type) == column.type:
+        return f"CAST(s.{name} AS {kind})"
+    return f"CAST(CAST(s.{name} AS {kind.replace('TIMESTAMP', 'TIMESTAMPTZ')}) AS {kind})"
 
 
 def inside(root: str, path: str) -> str:
@@ -139,10 +145,13 @@ class SparkReader:
         found: list[tuple[Any, ...]] = []
         for start in range(0, len(arguments), _BATCH):
             batch = [row for row in arguments[start : start + _BATCH] if row]
-            each = [reduce(and_, (key == F.lit(value) for key, value in zip(keys, row, strict=True))) for row in batch]
+            each = [
+                reduce(and_, (key == literal(v, c.type) for key, v, c in zip(keys, row, function.args, strict=True)))
+                for row in batch
+            ]
             some = rows.where(reduce(or_, each)) if each else rows
             named = [column.alias(f"c{i}") for i, column in enumerate(chosen)] or [F.lit(1).alias("c0")]
-            found += [tuple(row) for row in some.select(*named).collect()]
+            found += collected(some.select(*named), [c.type for c in function.columns] or [INT])
         return _by_arguments(found, len(function.args))
 
 

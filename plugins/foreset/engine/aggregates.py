@@ -34,10 +34,10 @@ from foreset.ir.aggregates import SUMS, Accumulator, Aggregation, Kind, Upkeep
 from foreset.ir.rules import Rule
 from foreset.ir.steps import Aggregate, Group, Ref
 from foreset.ir.terms import Row
-from foreset.ir.values import canonical
 from foreset.ir.versions import Version
 from foreset.reference.folding import fold_all, gather_all, where
 from foreset.reference.rows import Memory
+from foreset.store.spark_values import collected
 from foreset.store.types import column_names, spark_type
 
 if TYPE_CHECKING:
@@ -292,6 +292,4 @@ def _replayed(step: Aggregate, frames: Frames, plus: Piece, minus: Piece) -> Non
 
 def _collected(frames: Frames, frame: DataFrame, relation: str) -> list[Row]:
     kinds = frames.schemas[relation]
-    rows = frame.select(*column_names(len(kinds))).limit(LOOKED_AT).collect()
-    plain = (tuple(tuple(v) if isinstance(v, list) else v for v in row) for row in rows)
-    return [tuple(canonical(v, kind) for v, kind in zip(row, kinds, strict=True)) for row in plain]
+    return collected(frame.select(*column_names(len(kinds))).limit(LOOKED_AT), kinds)

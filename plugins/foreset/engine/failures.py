@@ -19,6 +19,7 @@ from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Tes
 from foreset.ir.terms import Row, Term, Var
 from foreset.reference.functions import Failure
 from foreset.reference.terms import read_term
+from foreset.store.spark_values import collected
 
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException
@@ -70,8 +71,8 @@ def _culprit(rule: Rule, frames: Frames) -> str:
     if frame is None:
         return ""
     slots = {name: i for i, name in enumerate(names)}
-    for row in frame.limit(LOOKED_AT).collect():
-        failure = _failure(rule, risky, slots, tuple(row))
+    for row in collected(frame.limit(LOOKED_AT), frames.schemas[probe]):
+        failure = _failure(rule, risky, slots, row)
         if failure:
             shown = ", ".join(f"{name} = {value!r}" for name, value in zip(names, row, strict=True))
             return f"{failure}, at {shown}"

@@ -17,6 +17,7 @@ from foreset.engine.terms import known_type, literal_column
 from foreset.ir.aggregates import STATE, Accumulator, Aggregation, Fold, InPython, Kind, Part
 from foreset.ir.terms import Call, Const, Term, Var
 from foreset.ir.types import BIGINT, DOUBLE, Type
+from foreset.store.spark_values import literal, without_zone
 from foreset.store.types import column_names, spark_type
 
 if TYPE_CHECKING:
@@ -189,7 +190,9 @@ def refold(fold: Fold, part: str, term: Part, start: Column, members: Column) ->
                 state = function(state, *row)
             return state
 
-        return _never_null(fold, part, F.udf(gathered, spark_type(fold.state))(start, members))
+        state = spark_type(without_zone(fold.state))
+        found = F.udf(gathered, state)(start.cast(state), F.transform(members, lambda member: _passed(fold, member)))
+        return _never_null(fold, part, found.cast(spark_type(fold.state)))
 
     def step(state: Column, member: Column) -> Column:
         return fold_term(fold, part, term, {STATE: state, **{name: member[name] for name, _ in fold.takes}})
@@ -197,10 +200,15 @@ def refold(fold: Fold, part: str, term: Part, start: Column, members: Column) ->
     return F.aggregate(members, start, step)
 
 
+def _passed(fold: Fold, member: Column) -> Column:
+    """A member as Python takes it."""
+    return F.struct(*(member[name].cast(spark_type(without_zone(kind))).alias(name) for name, kind in fold.takes))
+
+
 def fold_term(fold: Fold, part: str, term: Part, values: Mapping[str, Column]) -> Column:
     """An expression of a fold as a column of the accumulator's type; NULL stops the refresh."""
     if isinstance(term, InPython):  # only `zero`, which takes nothing
-        return F.lit(term.function()).cast(spark_type(fold.state))
+        return literal(term.function(), fold.state)
     return _never_null(fold, part, _term(term, values, fold.types).cast(spark_type(fold.state)))
 
 

@@ -50,6 +50,7 @@ from foreset.ir.steps import (
 from foreset.ir.versions import Version
 from foreset.plan import giving_up
 from foreset.reference.interpret import endless, miscounted
+from foreset.store.spark_values import collected
 from foreset.store.types import column_names
 
 if TYPE_CHECKING:
@@ -183,9 +184,10 @@ class Engine:
 
     def _assert_counts(self, relation: str) -> None:
         wrong = self._counters(relation).impossible()
-        row = wrong.limit(1).collect() if wrong is not None else []
-        if row:
-            raise EvaluationError(*miscounted(relation, tuple(row[0])[:-2]))
+        kinds = self.frames.schemas[relation]
+        rows = collected(wrong.select(*column_names(len(kinds))).limit(1), kinds) if wrong is not None else []
+        if rows:
+            raise EvaluationError(*miscounted(relation, rows[0]))
 
     def _circles(self, target: Ref, source: Ref) -> None:
         """Few edges are looked at here; of many, every node counts as on a circle, which is exact too."""

@@ -12,6 +12,7 @@ from foreset.ir.functions import type_of
 from foreset.ir.rules import Comparison, Test
 from foreset.ir.terms import Call, Const, Term, Var
 from foreset.ir.types import Type, widen
+from foreset.store.spark_values import literal
 from foreset.store.types import spark_type
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def term_column(term: Term, bound: Bound, types: Types) -> Column:
 
 def literal_column(constant: Const) -> Column:
     """A constant in its own type."""
-    return F.lit(constant.value).cast(spark_type(constant.type))
+    return literal(constant.value, constant.type)
 
 
 def known_type(term: Term, types: Types) -> Type:
@@ -54,15 +55,15 @@ def known_type(term: Term, types: Types) -> Type:
     return kind
 
 
-def comparison(literal: Comparison, bound: Bound, types: Types) -> Column:
+def comparison(test: Comparison, bound: Bound, types: Types) -> Column:
     """`left op right` in the common type of both."""
-    common = widen(known_type(literal.left, types), known_type(literal.right, types))
-    assert common is not None, f"{literal} compares what does not mix"
-    left, right = (term_column(term, bound, types).cast(spark_type(common)) for term in (literal.left, literal.right))
-    return _COMPARISONS[literal.op](left, right)
+    common = widen(known_type(test.left, types), known_type(test.right, types))
+    assert common is not None, f"{test} compares what does not mix"
+    left, right = (term_column(term, bound, types).cast(spark_type(common)) for term in (test.left, test.right))
+    return _COMPARISONS[test.op](left, right)
 
 
-def truth(literal: Test, bound: Bound, types: Types) -> Column:
+def truth(test: Test, bound: Bound, types: Types) -> Column:
     """A boolean function as a condition."""
-    column = term_column(literal.call, bound, types)
-    return ~column if literal.negated else column
+    column = term_column(test.call, bound, types)
+    return ~column if test.negated else column

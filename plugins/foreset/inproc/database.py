@@ -10,15 +10,16 @@ from dataclasses import dataclass
 
 import duckdb
 
+from foreset.store.scratch import opened
+
 _SESSIONS = itertools.count(1)
 
 
 def connect(memory: str = "2GB", spill: str | None = None) -> duckdb.DuckDBPyConnection:
     """A database in memory, which joins in the order that we write."""
-    connection = duckdb.connect(config={"memory_limit": memory, "temp_directory": spill or ""})
+    connection = opened({"memory_limit": memory, "temp_directory": spill or ""})
     connection.execute("SET disabled_optimizers = 'join_order'").fetchall()
     connection.execute("SET preserve_insertion_order = false").fetchall()
-    connection.execute("SET TimeZone = 'UTC'").fetchall()
     return connection
 
 
@@ -27,7 +28,7 @@ def session(memory: str = "2GB", spill: str | None = None) -> Iterator[duckdb.Du
     """A connection to the run's database with names of its own, which go with it; `spill` is a folder of the run."""
     name = f"s{next(_SESSIONS)}"
     with _lent(memory, spill) as database, database.cursor() as connection:
-        for statement in (f"CREATE SCHEMA {name}", f"USE {name}", "SET TimeZone = 'UTC'"):
+        for statement in (f"CREATE SCHEMA {name}", f"USE {name}"):
             connection.execute(statement).fetchall()
         try:
             yield connection

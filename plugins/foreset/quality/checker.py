@@ -22,6 +22,7 @@ from foreset.quality import pages
 from foreset.quality.batches import EXAMPLES, Batch, Finding
 from foreset.quality.outcome import cell
 from foreset.session.connect import make_active
+from foreset.store.spark_values import collected
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -223,7 +224,9 @@ def _examples(batch: Batch, marks: Sequence[Any]) -> Iterator[Row]:
         yield from (batch.rows[mark] for mark in marks[:EXAMPLES])
     elif marks and batch.frame is not None:
         hashes = [mark[_ROW] for mark in marks]
-        yield from (tuple(row) for row in batch.frame.where(_hash(batch).isin(hashes)).limit(EXAMPLES).collect())
+        names = [column.name for column in batch.columns]
+        found = batch.frame.where(_hash(batch).isin(hashes)).select(*names).limit(EXAMPLES)
+        yield from collected(found, [column.type for column in batch.columns])
 
 
 def _found(result: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from foreset.maintain.deny import denied, deny
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.context import Context
 from foreset.refresh.inputs import pin_of, put_input, view_facts
+from foreset.store.spark_values import collected
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -65,5 +66,6 @@ def violations(context: Context, rule: Rule, columns: Sequence[Column], limit: i
     for phase in procedure.phases:
         engine.run(phase)
     piece = frames.read(denied(rule))
-    rows = piece.frame.orderBy(*piece.frame.columns).limit(limit).collect() if piece.rows else []
-    return Violations(piece.rows or 0, tuple(tuple(row) for row in rows), piece.frame)
+    some = piece.frame.orderBy(*piece.frame.columns).limit(limit)
+    rows = collected(some, [column.type for column in columns]) if piece.rows else []
+    return Violations(piece.rows or 0, tuple(rows), piece.frame)

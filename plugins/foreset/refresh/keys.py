@@ -30,6 +30,7 @@ from foreset.store.capture.pins import RecordedPin
 from foreset.store.capture.stage import folder
 from foreset.store.delta import SparkOnly
 from foreset.store.quoting import ticked
+from foreset.store.spark_values import collected
 from foreset.store.types import column_names
 
 SHOWN = 3
@@ -109,7 +110,7 @@ def in_spark(context: Context, source: Source, came: str | None) -> list[Row]:
         rows = rows.join(wanted, same_row(rows, wanted, list(zip(names, labels, strict=True))), "left_semi")
     every = F.struct(*(ticked(column.name) for column in source.columns))
     several = rows.groupBy(*key).agg(F.count_distinct(every).alias("foreset_rows")).where("foreset_rows > 1")
-    return [tuple(row) for row in several.select(*key).limit(SHOWN).collect()]
+    return collected(several.select(*key).limit(SHOWN), [source.columns[place].type for place in source.key_places])
 
 
 def _agree(source: Source, found: Sequence[Row]) -> KeyBroken:

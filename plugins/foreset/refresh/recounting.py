@@ -13,6 +13,7 @@ from foreset.plan.translate import translate
 from foreset.refresh.context import Context
 from foreset.refresh.inputs import put_input, put_old, view_facts
 from foreset.refresh.staging import inside, staged_frame
+from foreset.store.spark_values import collected
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -50,7 +51,7 @@ def differences(context: Context) -> Iterator[tuple[str, int, list[Row], list[Ro
             full = built[name] = frames.read(Ref(name, Version.FULL))
             staged = _staged_state(context, name, schemas)
             missing, extra = cut(anti(full.frame, staged)), cut(anti(staged, full.frame))
-            yield name, full.rows or 0, _rows(missing), _rows(extra)
+            yield name, full.rows or 0, _some(missing, schemas[name]), _some(extra, schemas[name])
 
 
 def _staged_state(context: Context, view: str, schemas: dict[str, tuple[Type, ...]]) -> DataFrame:
@@ -66,5 +67,5 @@ def _staged_state(context: Context, view: str, schemas: dict[str, tuple[Type, ..
     return frames.read(Ref(view, Version.NEW)).frame
 
 
-def _rows(piece: Piece) -> list[Row]:
-    return [tuple(row) for row in piece.frame.limit(SHOWN).collect()] if piece.rows else []
+def _some(piece: Piece, kinds: tuple[Type, ...]) -> list[Row]:
+    return collected(piece.frame.limit(SHOWN), kinds) if piece.rows else []

@@ -1,4 +1,4 @@
-"""A DuckDB for short looks at rows that are here: one a process, since opening it takes as long as ten looks."""
+"""DuckDB in this process. Nothing else opens one: time is UTC in each, whatever the time zone of the process is."""
 
 from __future__ import annotations
 
@@ -8,14 +8,22 @@ import os
 import duckdb
 
 
+def opened(config: dict[str, str | bool | int | float | list[str]] | None = None) -> duckdb.DuckDBPyConnection:
+    """A database in memory of the caller's own; to be closed."""
+    connection = duckdb.connect(config=config or {})
+    connection.execute("SET GLOBAL TimeZone = 'UTC'").fetchall()
+    return connection
+
+
 def cursor() -> duckdb.DuckDBPyConnection:
-    """A connection with temporary names of its own; to be closed."""
+    """A connection for a short look at rows that are here, with temporary names of its own; to be closed.
+
+    The database is one of the process, since opening one takes as long as ten looks.
+    """
     return _database(os.getpid()).cursor()
 
 
 @functools.lru_cache(maxsize=1)
 def _database(_process: int) -> duckdb.DuckDBPyConnection:
     """By process, since the threads of a database do not live on in a fork."""
-    connection = duckdb.connect()
-    connection.execute("SET GLOBAL TimeZone = 'UTC'")
-    return connection
+    return opened()
