@@ -205,11 +205,19 @@ def test_the_name_is_resolved_once(server: ThreadingHTTPServer) -> None:
 
 
 # ---------------------------------------------------------------- as a provider
-def test_the_provider_takes_the_list_where_it_is(server: ThreadingHTTPServer, tmp_path: Path) -> None:
-    asked = DomainFunction(
-        "near", columns("zip string"), columns("city string"), {"path": "/near", "items": "data.rows"}
-    )
-    domain = Domain("geo", "http", (asked,), connection="geo")
+WHERE = {"path": "/near", "items": "data.rows"}
+
+
+@pytest.mark.parametrize(
+    ("own", "common"),
+    [(WHERE, {}), ({}, WHERE), ({"items": "data.rows"}, {"path": "/near"}), (WHERE, {"path": "/x", "items": "x"})],
+)
+def test_the_provider_takes_the_list_where_it_is(
+    server: ThreadingHTTPServer, tmp_path: Path, own: dict[str, str], common: dict[str, str]
+) -> None:
+    """Options may be those of the domain or of the function, which counts first."""
+    asked = DomainFunction("near", columns("zip string"), columns("city string"), own)
+    domain = Domain("geo", "http", (asked,), connection="geo", options=common)
     access = Access(str(tmp_path), connection=lambda _: here(server), http=LOOPBACK)
     found = Calls(str(tmp_path / "1"), None, access).answers(domain, asked, [("1",), ("2",)])
     assert found == {("1",): (("city of 1",),), ("2",): (("city of 2",),)}

@@ -61,7 +61,7 @@ class Files:
         """One query for the batch."""
         import pyarrow as pa
 
-        options = {**domain.options, **function.options}
+        options = domain.options_of(function)
         with closing(opened()) as connection:
             source = _relation(connection, options, access)
             keys = pa.table({f"k{i}": [row[i] for row in arguments] for i in range(len(function.args))} or {"k": [0]})
@@ -117,7 +117,7 @@ class Sqlite:
         self, domain: Domain, function: DomainFunction, arguments: Sequence[Row], access: Access
     ) -> Mapping[Row, Answer]:
         """Bound parameters only."""
-        options = {**domain.options, **function.options}
+        options = domain.options_of(function)
         path = Path(inside(access.root, options.get("path", "")))
         columns = ", ".join(quoted(column.name) for column in function.results) or "1"
         where = " AND ".join(f"{quoted(column.name)} = ?" for column in function.args) or "1"
@@ -139,7 +139,7 @@ class SparkReader:
         """Conditions on the arguments are pushed down by Spark, some hundred at a time."""
         from pyspark.sql import functions as F
 
-        rows = _spark_rows(domain, {**domain.options, **function.options}, access)
+        rows = _spark_rows(domain, domain.options_of(function), access)
         keys = [F.col(ticked(c.name)).cast(str(c.type)) for c in function.args]
         chosen = [*keys, *(F.col(ticked(c.name)).cast(str(c.type)) for c in function.results)]
         found: list[tuple[Any, ...]] = []
@@ -197,15 +197,15 @@ class Http:
         """One request for each row of arguments."""
         if domain.connection is None:
             raise DomainFailed(f"domain `{domain.name}` names no connection", "add `connection:` with the name of one")
-        connection = access.connection(domain.connection)
+        connection, options = access.connection(domain.connection), domain.options_of(function)
         answers: dict[Row, Answer] = {}
         for args in arguments:
             query = {column.name: _text(value) for column, value in zip(function.args, args, strict=True)}
             try:
-                found = get_json(connection, function.options.get("path", "/"), query, access.http)
+                found = get_json(connection, options.get("path", "/"), query, access.http)
             except HttpRefused as refused:
                 raise DomainFailed(f"domain `{domain.name}`: {refused}") from None
-            answers[args] = _items(found, function)
+            answers[args] = _items(found, function.name, options)
         return answers
 
 
@@ -213,12 +213,12 @@ def _text(value: object) -> str:
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
-def _items(found: object, function: DomainFunction) -> Iterable[object]:
-    for part in filter(None, function.options.get("items", "").split(".")):
+def _items(found: object, function: str, options: Mapping[str, str]) -> Iterable[object]:
+    for part in filter(None, options.get("items", "").split(".")):
         found = found.get(part) if isinstance(found, dict) else None
     if not isinstance(found, list):
         raise DomainFailed(
-            f"`{function.name}` did not answer with a list", "say with `items:` where in the answer the list is"
+            f"`{function}` did not answer with a list", "say with `items:` where in the answer the list is"
         )
     return found
 

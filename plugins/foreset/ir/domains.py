@@ -58,3 +58,7 @@ class Domain:
     def function(self, name: str) -> DomainFunction | None:
         """The function of that name."""
         return next((function for function in self.functions if function.name == name), None)
+
+    def options_of(self, function: DomainFunction) -> Mapping[str, str]:
+        """What the provider needs to know of one of its functions; what the function says itself counts first."""
+        return {**self.options, **function.options}
