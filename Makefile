@@ -3,6 +3,7 @@
 #   make setup       .venv from the locked requirements, Delta jars (skips what is up to date)
 #   make test        setup, lint, every test
 #   make test-fast   tests without a JVM and without Airflow
+#   make test-tz     the same, twice, in processes whose time zone is not UTC
 #   make lint        ruff, mypy, import-linter, vulture
 #   make fuzz N=50000   random programs and nights against the reference
 #   make fuzz-spark N=500   the same through Delta tables, each fifth in Spark; all refresh cases with every strategy
@@ -41,7 +42,7 @@ lock: setup
 	    --no-emit-index-url --custom-compile-command 'make lock' --output-file requirements.txt
 
 # ---------------------------------------------------------------------------- check
-.PHONY: lint test test-fast fuzz
+.PHONY: lint test test-fast test-tz fuzz
 lint: setup
 	@.ci/lint
 
@@ -52,6 +53,10 @@ test: setup
 
 test-fast: setup
 	@$(BIN)/pytest -n auto -m "not spark and not airflow and not slow" $(ARGS)
+
+test-tz: setup
+	@for zone in America/New_York Asia/Kolkata; do \
+	    TZ=$$zone $(BIN)/pytest -n auto -m "not spark and not airflow and not slow" $(ARGS); done
 
 fuzz: setup
 	@$(BIN)/python -m tests.property.fuzz --programs $(N)

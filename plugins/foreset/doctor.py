@@ -143,9 +143,7 @@ def _jars() -> Iterator[Finding]:
     except ForesetError as fault:
         yield Finding("jars", Status.FAIL, fault.message, fault.hint or FETCH)
         return
-    fact = (
-        f"{len(jars.paths)} Delta jars, each with the SHA-256 of jars.lock" if jars.paths else jars.fingerprint
-    )
+    fact = f"{len(jars.paths)} Delta jars, each with the SHA-256 of jars.lock" if jars.paths else jars.fingerprint
     yield Finding("jars", Status.OK, fact)
 
 

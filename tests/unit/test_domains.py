@@ -17,7 +17,7 @@ import pytest
 from deltalake import write_deltalake
 
 from foreset.domains import registry
-from foreset.domains.asking import Calls, differential, recorded
+from foreset.domains.asking import Calls, differential, held_back, recorded
 from foreset.domains.builtin import PythonDomain, inside
 from foreset.domains.connections import from_environment
 from foreset.domains.http import HttpPolicy
@@ -108,11 +108,120 @@ def test_failure_keeps_the_last_answer_with_a_warning(tmp_path: Path) -> None:
     second = calls(tmp_path, provider, "2", "1")
     assert second.answers(domain, keeping, [(1,)]) == {(1,): ((10,),)}
     assert second.warnings == [
-        "d:of failed (d:of failed: TimeoutError: no answer); 1 answers of the last refresh are kept"
+        "d:of failed for 1 of 1 arguments (TimeoutError: no answer); the last answer is kept for 1, such as (1)"
     ]
     assert recorded(str(tmp_path / "2"), domain, keeping)[1,].status == "kept"
-    with pytest.raises(DomainFailed):
-        second.answers(domain, keeping, [(2,)])
+
+
+KEEP = replace(ASK, on_error="keep")
+KEPT = Domain("d", "counted", (KEEP,))
+
+
+def test_what_never_answered_has_nothing_to_keep(tmp_path: Path) -> None:
+    provider = Counting({})
+    provider.fail = OSError("the address is wrong")
+    with pytest.raises(DomainFailed, match="the address is wrong"):
+        calls(tmp_path, provider).answers(KEPT, KEEP, [(1,)])
+
+
+def failing_for(*wrong: int) -> PythonDomain:
+    def of(key: int) -> list[int]:
+        if key in wrong:
+            raise ValueError(f"no such key {key}")
+        return [key * 100]
+
+    return PythonDomain({"of": of})
+
+
+def test_each_argument_is_kept_by_itself(tmp_path: Path) -> None:
+    """Good answers are taken, a failed one stays as it was, and a new argument without one is held back."""
+    calls(tmp_path, Counting({(n,): [n * 10] for n in range(4)}), "1").answers(KEPT, KEEP, [(n,) for n in range(4)])
+    night = calls(tmp_path, failing_for(3, 7), "2", "1")
+    found = night.answers(KEPT, KEEP, [(n,) for n in (0, 1, 2, 3, 7)])
+    assert found == {(0,): ((0,),), (1,): ((100,),), (2,): ((200,),), (3,): ((30,),), (7,): ()}
+    (warning,) = night.warnings
+    assert warning == (
+        "d:of failed for 2 of 5 arguments (ValueError: no such key 3); the last answer is kept for 1, such as (3); "
+        "there is no answer yet for 1, such as (7): what asks for it is held back"
+    )
+    assert held_back(str(tmp_path / "2"), KEPT, KEEP) == {(7,)}
+
+    retry = calls(tmp_path, failing_for(), "2", "1")
+    assert retry.answers(KEPT, KEEP, [(n,) for n in (0, 1, 2, 3, 7)]) == found, "what is pinned counts"
+    later = calls(tmp_path, failing_for(), "3", "2")
+    assert later.answers(KEPT, KEEP, [(3,), (7,)]) == {(3,): ((300,),), (7,): ((700,),)}
+    assert later.warnings == []
+    down = calls(tmp_path, failing_for(3, 7), "4", "2")
+    down.answers(KEPT, KEEP, [(3,), (7,)])
+    assert held_back(str(tmp_path / "4"), KEPT, KEEP) == {(7,)}, "having been held back is no answer"
+
+
+def test_a_bad_answer_is_a_failure_of_its_argument(tmp_path: Path) -> None:
+    calls(tmp_path, Counting({(1,): [10], (2,): [20]}), "1").answers(KEPT, KEEP, [(1,), (2,)])
+    night = calls(tmp_path, Counting({(1,): ["ten"], (2,): [21]}), "2", "1")
+    assert night.answers(KEPT, KEEP, [(1,), (2,)]) == {(1,): ((10,),), (2,): ((21,),)}
+    assert "for 1 of 2 arguments (`of` answered, as `value`: 'ten' is not a value of type int)" in night.warnings[0]
+
+
+def test_stop_ends_with_the_first_failure(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def of(key: int) -> list[int]:
+        asked.append(key)
+        raise ValueError(key)
+
+    with pytest.raises(DomainFailed, match="d:of failed: ValueError: 1"):
+        calls(tmp_path, PythonDomain({"of": of})).answers(COUNTED, ASK, [(1,), (2,)])
+    assert asked == [1]
+
+
+def test_nobody_there_is_not_asked_for_each_argument(tmp_path: Path) -> None:
+    """A network that fails may take its time for each call; three in a row are enough, wherever they stand."""
+    asked: list[int] = []
+
+    def of(key: int) -> list[int]:
+        asked.append(key)
+        if key > 1:
+            raise TimeoutError("no answer")
+        return [key]
+
+    night = calls(tmp_path, PythonDomain({"of": of}))
+    found = night.answers(KEPT, KEEP, [(n,) for n in range(100)])
+    assert asked == [0, 1, 2, 3, 4]
+    assert (found[0,], found[1,], found[99,]) == (((0,),), ((1,),), ())
+    assert len(held_back(str(tmp_path / "1"), KEPT, KEEP)) == 98
+
+
+def test_an_edit_takes_what_the_last_refresh_was_told(tmp_path: Path) -> None:
+    calls(tmp_path, Counting({(1,): [10]}), "1", now=lambda: 1000).answers(COUNTED, ASK, [(1,)])
+    provider = Counting({(1,): [11], (2,): [20]})
+    edit = calls(tmp_path, provider, "2", "1", now=lambda: 900_000, correcting=True)
+    assert edit.answers(COUNTED, ASK, [(1,), (2,)]) == {(1,): ((10,),), (2,): ((20,),)}
+    assert provider.calls == [[(2,)]], "only what nobody was told yet is asked"
+    assert recorded(str(tmp_path / "2"), COUNTED, ASK)[1,].at == 1000
+
+
+def test_answers_to_another_question_are_not_taken(tmp_path: Path) -> None:
+    """Where a function is declared anew, older answers are those of another source, or of other types."""
+    aged = replace(ASK, max_age=1e9)
+    old = Domain("d", "counted", (aged,), options={"path": "a"})
+    provider = Counting({(1,): [10], ("1",): [10]})
+    calls(tmp_path, provider, "1").answers(old, aged, [(1,)])
+    moved, retyped = replace(old, options={"path": "b"}), replace(aged, args=columns("key string"))
+    for domain, asked, key in ((moved, aged, (1,)), (replace(old, functions=(retyped,)), retyped, ("1",))):
+        provider.calls.clear()
+        calls(tmp_path, provider, f"2{key}", "1").answers(domain, asked, [key])
+        assert provider.calls == [[key]]
+    provider.calls.clear()
+    calls(tmp_path, provider, "3", "1").answers(old, aged, [(1,)])
+    assert provider.calls == []
+
+
+def test_records_of_earlier_releases_are_read(tmp_path: Path) -> None:
+    calls(tmp_path, Counting({(1,): [10]}), "1").answers(COUNTED, ASK, [(1,)])
+    (batch,) = (tmp_path / "1/domains/d.of").glob("*.json")
+    batch.write_text(json.dumps(json.loads(batch.read_text())["answers"]))
+    assert recorded(str(tmp_path / "1"), COUNTED, ASK)[1,].rows == ((10,),)
 
 
 def test_young_answers_serve_again(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def txn(number: int) -> Txn:
     return Txn(f"app-{number}", number, Mark("write", token=str(number)))
 
 
-@pytest.mark.parametrize("folder", ["view", "a=9/_seq=7/view", "it's \"a\" lake/view"])
+@pytest.mark.parametrize("folder", ["view", "a=9/_seq=7/view", 'it\'s "a" lake/view'])
 def test_signed_rows_over_many_refreshes(tmp_path: Path, folder: str) -> None:
     """Rows come, go and come back, with NULLs: as `arrow.read` sees them after each refresh, in whatever folder."""
     path, columns = str(tmp_path / folder), {"a": "bigint", "b": "string"}

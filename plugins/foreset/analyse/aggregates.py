@@ -138,9 +138,7 @@ def _places(name: str, args: tuple[Term, ...], wanted: int, seen: Tuple, span: S
 
 
 # ---------------------------------------------------------------- defined in the spec
-def _fold(
-    definition: Definition, fold: Fold, args: tuple[Term, ...], seen: Tuple, span: Span
-) -> Resolved | Diagnostic:
+def _fold(definition: Definition, fold: Fold, args: tuple[Term, ...], seen: Tuple, span: Span) -> Resolved | Diagnostic:
     places = _places(fold.name, args, len(fold.takes), seen, span)
     if isinstance(places, Diagnostic):
         return places
@@ -151,9 +149,7 @@ def _fold(
     return Resolved((need,), substituted(definition.finish or Var(STATE), {STATE: Var("0")}))
 
 
-def _composed(
-    term: Term, seen: Tuple, definitions: Definitions, span: Span, needs: list[Need]
-) -> Term | Diagnostic:
+def _composed(term: Term, seen: Tuple, definitions: Definitions, span: Span, needs: list[Need]) -> Term | Diagnostic:
     """`term` with the finishes of the aggregates that it calls; their needs are added to `needs`."""
     if not isinstance(term, Call):
         return term

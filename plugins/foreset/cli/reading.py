@@ -85,9 +85,7 @@ def changes(
     say([f"{sign} {', '.join(_cell(value) for value in row.values())}" for sign, row in signed] or ["no change"])
 
 
-def status(
-    group: Group = "", *, json: AsJson = False, specs: Specs = SPECS, warehouse: Warehouse = WAREHOUSE
-) -> None:
+def status(group: Group = "", *, json: AsJson = False, specs: Specs = SPECS, warehouse: Warehouse = WAREHOUSE) -> None:
     """Show what each group has committed, how it was maintained, and which sources have moved since."""
     from foreset.cli.output import say, say_json
     from foreset.store import manifest

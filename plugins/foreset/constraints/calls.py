@@ -7,9 +7,10 @@ are taken one answer at a time too: no answer may make the body true.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from typing import TypeAlias
 
 from foreset.constraints.decide import satisfiable
-from foreset.constraints.faults import Unbound
+from foreset.constraints.faults import Unanswered, Unbound
 from foreset.constraints.form import FALSE, Constraint, Linear, Literal, Member, Not, Text, constraint, linear, text
 from foreset.constraints.intervals import only_variable, values
 from foreset.constraints.simplify import simplify
@@ -19,11 +20,27 @@ from foreset.ir.terms import Row, Value
 
 # What a domain answers: rows of its result columns, or of the named places only.
 Answers = Callable[[Member, Row], Collection[Row]]
+Resolver: TypeAlias = Callable[[Constraint, Answers], list[Constraint]]
 MAX_VALUES = 1000
 
 
 def resolve(part: Constraint, answers: Answers) -> list[Constraint]:
-    """`part` by the answers of now, as a union; Unbound where an argument has no value."""
+    """`part` by the answers of now, as a union; Unbound where an argument has no value.
+
+    What depends on a call without an answer is left out: nobody knows whether it holds.
+    """
+    try:
+        return _resolved(part, answers, resolve)
+    except Unanswered:
+        return []
+
+
+def _known(part: Constraint, answers: Answers) -> list[Constraint]:
+    """The same inside `not`, where leaving something out would make more hold: Unanswered instead."""
+    return _resolved(part, answers, _known)
+
+
+def _resolved(part: Constraint, answers: Answers, go_on: Resolver) -> list[Constraint]:
     part = simplify(part)
     if part == FALSE:
         return []
@@ -36,17 +53,17 @@ def resolve(part: Constraint, answers: Answers) -> list[Constraint]:
         return [
             found
             for branch in branches
-            for found in resolve(constraint([*rest, *branch], part.locals), answers)
+            for found in go_on(constraint([*rest, *branch], part.locals), answers)
         ]  # fmt: skip
     denied = next((lit for lit in part.literals if isinstance(lit, Not) and _ready(lit)), None)
-    return _by_values(part, answers) if denied is None else _opened(part, denied, answers)
+    return _by_values(part, answers, go_on) if denied is None else _opened(part, denied, answers, go_on)
 
 
-def _opened(part: Constraint, denied: Not, answers: Answers) -> list[Constraint]:
+def _opened(part: Constraint, denied: Not, answers: Answers, go_on: Resolver) -> list[Constraint]:
     """No answer may make the body of `denied` true."""
     rest = [literal for literal in part.literals if literal != denied]
-    inner = [Not(body) for body in resolve(denied.body, answers)]
-    return resolve(constraint([*rest, *inner], part.locals), answers)
+    inner = [Not(body) for body in _known(denied.body, answers)]
+    return go_on(constraint([*rest, *inner], part.locals), answers)
 
 
 def _bound(call: Member) -> bool:
@@ -113,7 +130,7 @@ def equals(variable: Variable, value: Value) -> Literal | bool:
     return linear({variable: 1}, "=", number.numerator)
 
 
-def _by_values(part: Constraint, answers: Answers) -> list[Constraint]:
+def _by_values(part: Constraint, answers: Answers, go_on: Resolver) -> list[Constraint]:
     """An argument that has few values without a call takes each of them."""
     wanted = {arg for call in part.calls for arg in call.args if isinstance(arg, Variable) and arg in part.variables}
     for variable in sorted(wanted):
@@ -121,12 +138,12 @@ def _by_values(part: Constraint, answers: Answers) -> list[Constraint]:
         found = few_values(variable, about)
         if found is not None:
             branches = (constraint([*part.literals, equals(variable, value)], part.locals) for value in found)
-            return [done for branch in branches for done in resolve(branch, answers)]
+            return [done for branch in branches for done in go_on(branch, answers)]
     if not satisfiable(part):
         return []
     for literal in part.literals:
         if isinstance(literal, Not) and literal.body.calls and not _asked(literal) & literal.body.free:
-            return _opened(part, literal, answers)  # its arguments are its own: perhaps they have few values
+            return _opened(part, literal, answers, go_on)  # its arguments are its own: perhaps they have few values
     call = part.calls[0]
     names = ", ".join(f"`{arg.name}`" for arg in call.args if isinstance(arg, Variable))
     raise Unbound(

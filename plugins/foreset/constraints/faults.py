@@ -33,3 +33,10 @@ class Infinite(EvaluationError):
 
 class Unbound(EvaluationError):
     """A call of a domain whose arguments have no values when it must be made."""
+
+
+class Unanswered(EvaluationError):
+    """A call of a domain that failed and never answered before: whether the call holds is not known."""
+
+    def __init__(self) -> None:
+        super().__init__("a call of a domain has no answer yet", "refresh again when the domain answers")

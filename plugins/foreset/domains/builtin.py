@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foreset.domains.http import HttpRefused, get_json
-from foreset.domains.provider import Access, Answer, DomainFailed, Provider
+from foreset.domains.provider import Access, Answer, DomainFailed, Given, Provider, one_by_one
 from foreset.ir.domains import Domain, DomainFunction
 from foreset.ir.program import Column
 from foreset.ir.terms import Row
@@ -41,15 +41,13 @@ class PythonDomain:
 
     functions: Mapping[str, Callable[..., Answer]]
 
-    def answer(
-        self, domain: Domain, function: DomainFunction, arguments: Sequence[Row], access: Access
-    ) -> Mapping[Row, Answer]:
+    def answer(self, domain: Domain, function: DomainFunction, arguments: Sequence[Row], access: Access) -> Given:
         """Call by call: a package that has batches of its own registers a provider of its own."""
         del access
         called = self.functions.get(function.name)
         if called is None:
             raise DomainFailed(f"provider `{domain.provider}` has no function `{function.name}`", "declare what it has")
-        return {args: called(*args) for args in arguments}
+        return one_by_one(domain, function, arguments, lambda args: called(*args))
 
 
 class Files:
@@ -191,22 +189,21 @@ _SPARK_OPTIONS = ("header", "sep", "multiLine", "dateFormat", "timestampFormat",
 class Http:
     """JSON over HTTP: `options: {path: /a/b, items: data.rows}`; arguments go into the query by their names."""
 
-    def answer(
-        self, domain: Domain, function: DomainFunction, arguments: Sequence[Row], access: Access
-    ) -> Mapping[Row, Answer]:
+    def answer(self, domain: Domain, function: DomainFunction, arguments: Sequence[Row], access: Access) -> Given:
         """One request for each row of arguments."""
         if domain.connection is None:
             raise DomainFailed(f"domain `{domain.name}` names no connection", "add `connection:` with the name of one")
         connection, options = access.connection(domain.connection), domain.options_of(function)
-        answers: dict[Row, Answer] = {}
-        for args in arguments:
+
+        def ask(args: Row) -> Answer:
             query = {column.name: _text(value) for column, value in zip(function.args, args, strict=True)}
             try:
                 found = get_json(connection, options.get("path", "/"), query, access.http)
             except HttpRefused as refused:
                 raise DomainFailed(f"domain `{domain.name}`: {refused}") from None
-            answers[args] = _items(found, function.name, options)
-        return answers
+            return _items(found, function.name, options)
+
+        return one_by_one(domain, function, arguments, ask)
 
 
 def _text(value: object) -> str:

@@ -13,6 +13,7 @@ from foreset.ir.terms import Row
 from foreset.mediated.from_rules import entries_of, members
 from foreset.rewrite.ask_domains import member_of
 from foreset.rewrite.constrain import functions_of
+from foreset.rewrite.held_back import held_name
 
 Database = Mapping[str, frozenset[Row]]
 
@@ -26,7 +27,7 @@ def outside(stratum: Stratum, database: Database, program: Program) -> dict[str,
     (name,) = stratum.names
     member = member_of(stratum.called)
     if member is None:
-        return {name: _answered(stratum, database)}
+        return {name: _held(stratum, database) if name == held_name(stratum.called) else _answered(stratum, database)}
     kept, places = member
     asked = next(read for read in stratum.reads if read != kept)
     return {name: frozenset(members(database[kept], columns[kept], places, database[asked], answers))}
@@ -53,6 +54,11 @@ def answers_in(database: Database, program: Program) -> Answers:
         return function.picked(rows, call.places)
 
     return answers
+
+
+def _held(stratum: Stratum, database: Database) -> frozenset[Row]:
+    """Arguments without an answer; in `database` they stand under the name of the relation."""
+    return database.get(f"{stratum.called}~held", frozenset())
 
 
 def _answered(stratum: Stratum, database: Database) -> frozenset[Row]:

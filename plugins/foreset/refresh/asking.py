@@ -6,14 +6,14 @@ answer may have changed although nothing here did.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 
 from foreset.domains.answers import digest
-from foreset.domains.asking import Calls, recorded
+from foreset.domains.asking import HELD, Calls, held_back, recorded
 from foreset.domains.provider import Access
 from foreset.ir.program import Column, View
 from foreset.ir.strata import Stratum
@@ -22,9 +22,11 @@ from foreset.ir.values import sort_key
 from foreset.mediated.from_rules import members
 from foreset.refresh.capturing import capture_all
 from foreset.refresh.context import Context
+from foreset.refresh.editing import correcting
 from foreset.refresh.inputs import pin_of, view_facts
 from foreset.refresh.staging import stage_arrow
 from foreset.rewrite.ask_domains import member_of
+from foreset.rewrite.held_back import held_name, held_rows
 from foreset.store import arrow
 from foreset.verify.facts import to_rows
 
@@ -40,18 +42,28 @@ def ask(context: Context, stratum: Stratum, folder: tuple[str, ...]) -> Facts:
     if (member := member_of(view.called)) is not None:
         return _members(context, stratum, member, folder)
     domain, function = context.program.function(view.called)
+    if view.name == held_name(view.called):
+        held = held_rows(function, held_back(context.run.directory, domain, function))
+        return _staged_facts(context, view, held, folder, {view.name: len(held)})
     wanted = [row for name in stratum.reads for row in rows_now(context, name)] if function.args else [()]
     calls = calls_of(context)
     answers = calls.answers(domain, function, wanted)
     new = {(*args, *row) for args, rows in answers.items() for row in rows}
+    for warning in calls.warnings:
+        context.listen({"event": "warning", "stratum": stratum.number, "message": warning})
+    return {**_staged_facts(context, view, new, folder, {view.name: len(new)}), "warnings": list(calls.warnings),
+            "asked": {view.called: _told(context, domain, function, answers)}}  # fmt: skip
+
+
+def _staged_facts(
+    context: Context, view: View, new: Set[Row], folder: tuple[str, ...], rows_read: Mapping[str, int]
+) -> Facts:
+    """Stage what came to a view and what went, now that it holds `new`."""
     old = set(rows_before(context, view))
     sides = {"plus": new - old, "minus": old - new}
     staged = {side: stage_rows(context, rows, view.columns, *folder, view.name, side) for side, rows in sides.items()}
-    for warning in calls.warnings:
-        context.listen({"event": "warning", "stratum": stratum.number, "message": warning})
     return {"views": {view.name: staged}, "rows": len(new ^ old), "rounds": 0, "counted": [],
-            "rows_read": {view.name: len(new)}, "engine": "", "engine_reason": "", "warnings": list(calls.warnings),
-            "asked": {view.called: _told(context, domain, function, answers)}}  # fmt: skip
+            "rows_read": rows_read, "engine": "", "engine_reason": ""}  # fmt: skip
 
 
 def _members(context: Context, stratum: Stratum, member: tuple[str, tuple[int, ...]], folder: tuple[str, ...]) -> Facts:
@@ -63,19 +75,15 @@ def _members(context: Context, stratum: Stratum, member: tuple[str, tuple[int, .
     calls = calls_of(context)
     columns = context.view(kept).columns
     new = members(rows_now(context, kept), columns, places, wanted, calls.for_constraints(domains))
-    old = set(rows_before(context, view))
-    sides = {"plus": new - old, "minus": old - new}
-    staged = {side: stage_rows(context, rows, view.columns, *folder, view.name, side) for side, rows in sides.items()}
-    return {"views": {view.name: staged}, "rows": len(new ^ old), "rounds": 0, "counted": [],
-            "rows_read": {kept: len(wanted)}, "engine": "", "engine_reason": "",
-            "warnings": list(calls.warnings)}  # fmt: skip
+    return {**_staged_facts(context, view, new, folder, {kept: len(wanted)}), "warnings": list(calls.warnings)}
 
 
 def calls_of(context: Context) -> Calls:
     """The calls of this refresh; what the last one was told serves where a declaration allows it."""
     last = context.previous.extra.get("run") if context.previous else None
     access = Access(context.layout.root, spark=lambda: context.spark)
-    return Calls(context.run.directory, context.layout.run(last) if last else None, access)
+    older = context.layout.run(last) if last else None
+    return Calls(context.run.directory, older, access, correcting=correcting(context.previous, context.plan.edits))
 
 
 def _told(context: Context, domain: Domain, function: DomainFunction, answers: Mapping[Row, Sequence[Row]]) -> Facts:
@@ -83,7 +91,7 @@ def _told(context: Context, domain: Domain, function: DomainFunction, answers: M
     found = recorded(context.run.directory, domain, function)
     kinds = [found[args].status for args in answers if args in found]
     all_rows = sorted(((*args, *row) for args, rows in answers.items() for row in rows), key=sort_key)
-    counts = {kind: kinds.count(kind) for kind in ("fresh", "cached", "kept")}
+    counts = {kind: kinds.count(kind) for kind in ("fresh", "cached", "kept", HELD)}
     return {"arguments": len(answers), **counts, "rows": len(all_rows), "digest": digest(all_rows)}
 
 

@@ -29,6 +29,11 @@ def edits_of(row: ManifestRow | None) -> Edits:
     return edits_from(row.extra.get("edits", ())) if row else ()
 
 
+def correcting(previous: ManifestRow | None, edits: Edits) -> bool:
+    """Whether a refresh with these edits is itself a correction: it publishes that and nothing else."""
+    return previous is not None and edits_of(previous) != edits
+
+
 def edited(edits: Edits, request: Mapping[str, Any] | None, group: str, program: Program) -> Edits:
     """The edits after `request`; UsageError where it cannot be."""
     if not request:

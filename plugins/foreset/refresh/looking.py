@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -21,6 +22,7 @@ from foreset.constraints.text import print_constraint
 from foreset.domains.asking import Calls
 from foreset.domains.provider import Access
 from foreset.errors import UsageError
+from foreset.ir.domains import Domain
 from foreset.ir.program import Column, Program
 from foreset.ir.terms import Row
 from foreset.ir.types import parse_type
@@ -104,4 +106,9 @@ def _answers(layout: Layout, spec: tuple[str, str]) -> Iterator[Answers]:
     program: Program = read_spec(*spec)[0]
     with tempfile.TemporaryDirectory(prefix="foreset-asked-") as folder:
         calls = Calls(folder, None, Access(layout.root))
-        yield calls.for_constraints({domain.name: domain for domain in program.domains})
+        yield calls.for_constraints({domain.name: _strict(domain) for domain in program.domains})
+
+
+def _strict(domain: Domain) -> Domain:
+    """Whoever reads is told of a failure: there is no older answer here that could be kept."""
+    return replace(domain, functions=tuple(replace(one, on_error="stop") for one in domain.functions))

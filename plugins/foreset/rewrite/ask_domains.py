@@ -31,6 +31,7 @@ from foreset.ir.rules import Atom, DomainCall, Literal, Negation, Rule, SetOf
 from foreset.ir.terms import Term, Var, names_in, variables
 from foreset.ir.text import print_term
 from foreset.rewrite.givers import Givers
+from foreset.rewrite.held_back import answered, held_atom, held_columns, held_name
 
 MEMBER = "~"  # ends the name of a view that is kept by constraints and asked as if it were a domain
 _NOWHERE = Span("", 1, 1)
@@ -54,7 +55,7 @@ def plain_words(found: Diagnostic) -> Diagnostic:
 def _plain(text: str) -> str:
     text = re.sub(r"`([a-z][a-z0-9_]*)~:[0-9_]+`", r"`\1`", text)
     text = re.sub(r"`([a-z][a-z0-9_]*)~~[0-9_]+(~asks)?\b", r"`\1", text)
-    return re.sub(r"`([a-z][a-z0-9_]*)~([a-z][a-z0-9_]*)(~asks)?\b", r"`\1:\2", text)
+    return re.sub(r"`([a-z][a-z0-9_]*)~([a-z][a-z0-9_]*)(~asks|~held)?\b", r"`\1:\2", text)
 
 
 @dataclass(slots=True)
@@ -63,6 +64,7 @@ class Asking:
 
     domains: dict[str, Domain]
     asked: dict[str, list[Rule]] = field(default_factory=dict)
+    denied: set[str] = field(default_factory=set)  # functions of `not in(...)` that may fail for some arguments
     spans: dict[str, Span] = field(default_factory=dict)
 
     @property
@@ -73,6 +75,7 @@ class Asking:
             for function in domain.functions:
                 called = f"{domain.name}:{function.name}"
                 found |= {answers_name(called): function.columns, asks_name(called): function.args}
+                found[held_name(called)] = held_columns(function)
         return found
 
     def with_atoms(self, rule: Rule, *, bound: bool = True) -> tuple[Rule, tuple[Diagnostic, ...]]:
@@ -89,8 +92,11 @@ class Asking:
             literal = _literal(call, found)
             if isinstance(literal, Diagnostic):
                 wrong.append(literal)
-            else:
-                body.append(literal)
+                continue
+            body.append(literal)
+            if bound and call.negated and found.on_error == "keep":
+                self.denied.add(call.called)
+                body.append(answered(call))
         if not wrong and bound:
             wrong += _unbound(rule)
         sets = tuple(self._around(one) for one in rule.sets) if not wrong else rule.sets
@@ -157,6 +163,10 @@ class Asking:
             if function.args:
                 made.append(View(asks, function.args, tuple(rules), hidden=True, span=span))
             made.append(View(answers, function.columns, (reading,), hidden=True, called=called, span=span))
+            if called in self.denied:
+                waiting = replace(reading, head=held_atom(called, own[: len(function.args)]), body=(reading.head,))
+                name, places = waiting.head.relation, held_columns(function)
+                made.append(View(name, places, (waiting,), hidden=True, called=called, span=span))
         return tuple(made)
 
 

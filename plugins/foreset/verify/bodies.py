@@ -7,14 +7,15 @@ row follows at once. Shares nothing with `maintain`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from foreset.explain.notation import Columns, readable
 from foreset.ir.renaming import substituted
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
 from foreset.ir.terms import Const, Row, Term, Value, Var, names_in
-from foreset.ir.text import print_literal, print_rule
+from foreset.ir.text import print_literal, print_rule, print_term
 from foreset.reference.terms import equal
+from foreset.rewrite.held_back import waits_for
 from foreset.verify.bindings import Binding, head_row, key_at, matched, tested
 from foreset.verify.groups import Facts
 from foreset.verify.passing import Asked, Schemas, known_positions
@@ -45,11 +46,16 @@ class Bodies:
         self.schemas = {name: tuple(column.type for column in found) for name, found in self.columns.items()}
 
     def text(self, rule: Rule) -> str:
-        """The rule as a person would write it."""
-        return print_rule(readable(rule, self.columns))
+        """The rule as a person would write it: `not in(...)` is one literal."""
+        shown = tuple(literal for literal in rule.body if not waits_for(literal))
+        return print_rule(readable(replace(rule, body=shown), self.columns))
 
     def told(self, literal: Literal, binding: Mapping[str, Value], rule: Rule) -> str:
         """The literal with values in place of the variables that have one."""
+        if called := waits_for(literal):
+            found = filled(literal, binding, rule)
+            assert isinstance(found, Negation)
+            return f"{called} has answered ({', '.join(map(print_term, found.atom.args))})"
         return print_literal(readable(Rule(rule.head, (filled(literal, binding, rule),)), self.columns).body[0])
 
     def start(self, rule: Rule, row: Row) -> Binding | None:

@@ -13,6 +13,7 @@ from foreset.ir.program import View
 from foreset.ir.rules import Atom, Literal, Negation, Rule
 from foreset.ir.terms import Row, Value
 from foreset.ir.text import print_literal
+from foreset.rewrite.held_back import waits_for
 from foreset.verify.bodies import Bodies
 
 SHOWN = 3  # literals of one rule, any of which would do
@@ -87,7 +88,8 @@ def _missing(
         case Atom(relation=relation):
             return Missing(shown, "there is no such row", dict(binding), relation, open_too)
         case Negation(atom=atom):
-            return Missing(shown, "there is such a row", dict(binding), atom.relation, open_too)
+            why = "not yet" if waits_for(literal) else "there is such a row"
+            return Missing(shown, why, dict(binding), atom.relation, open_too)
         case _:
             return Missing(shown, "this does not hold", dict(binding), unknown=open_too)
 

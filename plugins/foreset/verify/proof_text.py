@@ -12,6 +12,7 @@ from foreset.verify.misses import Miss
 from foreset.verify.proofs import Proof, Way
 
 _ASKED = re.compile(r"~~\d+\(")
+_CALLED = re.compile(r"\b([a-z][a-z0-9_]*)~([a-z][a-z0-9_]*)\(")
 _NOTES = {
     "above": "as above",
     "deeper": "...: --depth shows more",
@@ -70,5 +71,5 @@ def _rule(name: str, line: int, text: str) -> str:
 
 
 def _plainly(text: str) -> str:
-    """Views of constraints are asked under names of their own: shown are those that were written."""
-    return _ASKED.sub("(", text)
+    """Views of constraints and domains are asked under names of their own: shown are those that were written."""
+    return _CALLED.sub(r"\1:\2(", _ASKED.sub("(", text))
