@@ -41,12 +41,14 @@ class Understood:
 
 
 def understand(loaded: Loaded, edits: Iterable[Edit] = ()) -> Understood:
-    """What one file says, with edits on its views."""
+    """What one file says, with edits on its views; UsageError where one does not fit."""
     found = Understood(loaded.group, loaded.file, loaded.source, tuple(loaded.report))
     if loaded.program is None:
         return found
+    made = tuple(edits)
+    written = with_edits(loaded.program, made, constrained(loaded.program)) if made else loaded.program
     try:
-        return _prepared(found, loaded.program, tuple(edits))
+        return _prepared(found, written)
     except Exception as error:  # noqa: BLE001 - whatever the cause: other specs are sound
         return replace(found, diagnostics=(*found.diagnostics, internal_fault(loaded.file, error)))
 
@@ -68,8 +70,7 @@ def understand_all(loaded: Sequence[Loaded]) -> tuple[Understood, ...]:
     return tuple(replace(one, diagnostics=(*one.diagnostics, *across.get(one.file, ()))) for one in found)
 
 
-def _prepared(found: Understood, written: Program, edits: tuple[Edit, ...]) -> Understood:
-    written = with_edits(written, edits, constrained(written)) if edits else written
+def _prepared(found: Understood, written: Program) -> Understood:
     prepared = proven(prepare(written))
     told = (*found.diagnostics, *prepared.report)
     return replace(found, diagnostics=told, written=written, program=prepared.program, layering=prepared.layering)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
+import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -100,6 +103,28 @@ def _common(
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; return the exit code. Nothing but SystemExit and interrupts leaves here."""
+    with _ended_from_outside():
+        return _run(arguments)
+
+
+@contextmanager
+def _ended_from_outside() -> Iterator[None]:
+    """SIGTERM ends a command as an interrupt does: what it has opened is closed, and no group stays locked."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _leave(number: int, _: object) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+def _run(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments or os.environ.get("FORESET_DEBUG", "") not in ("", "0")
     given = [argument for argument in arguments if argument != "--debug"]
     if debug:

@@ -63,7 +63,7 @@ def check(
         say(render_github(faults))
     else:
         say("\n".join([_text(found), *(line for forecast in ahead for line in forecast_lines(forecast))]))
-    if any(group.errors for group in found):
+    if any(group.errors for group in found) or any(forecast.refused for forecast in ahead):
         raise typer.Exit(Exit.BAD_SPEC)
 
 
@@ -90,6 +90,8 @@ def forecast_lines(found: Forecast) -> list[str]:
     for one in found.building:
         read = ", ".join(f"{name} {'?' if rows is None else f'{rows:,}'}" for name, rows in one.reads.items())
         lines.append(f"  to build {', '.join(one.views)}: rows of {read}; {_time(one.seconds)} ({one.basis})")
+    lines += [f"  refused: {why}" for why in found.refused]
+    lines += [f"  warning: {why}" for why in found.idle_edits]
     if found.building:
         return [*lines, f"  in all: {found.rows:,} rows to read, {_time(found.seconds)}"]
     return [*lines, "  nothing is rebuilt"]

@@ -30,7 +30,13 @@ def edit(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Correct a view: what is taken out or put in outlasts every refresh. Sources are never written."""
+    """Correct a view: what is taken out or put in outlasts every refresh. Sources are never written.
+
+    `foreset edits GROUP` lists the corrections with their numbers, `--undo N` takes one back.
+
+    Where the spec changes later so that a correction does not fit its view (a column renamed or retyped), a refresh is
+    refused and names it; `foreset check --against-warehouse` says so before. Undo it, and make it again.
+    """
     from foreset.cli.output import say, say_json
     from foreset.cli.refresh import summary
     from foreset.errors import UsageError

@@ -20,7 +20,7 @@ from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row
 from foreset.ir.values import sort_key
 from foreset.mediated.from_rules import members
-from foreset.refresh.capturing import capture_all
+from foreset.refresh.capturing import all_stands
 from foreset.refresh.context import Context
 from foreset.refresh.editing import correcting
 from foreset.refresh.inputs import pin_of, view_facts
@@ -97,11 +97,7 @@ def _told(context: Context, domain: Domain, function: DomainFunction, answers: M
 
 def nothing_new(context: Context) -> bool:
     """True when sources, definitions and answers are all as they were: then there is nothing to publish."""
-    if context.previous is None or context.plan.rebuild:
-        return False
-    if set(context.previous.views) != {view.name for view in context.program.views}:
-        return False
-    if any(facts["moved"] or facts["taken_whole"] for facts in capture_all(context).values()):
+    if not all_stands(context):
         return False
     marks = (context.mark(f"stratum-{stratum.number}") for stratum in context.layering.strata)
     return all(mark is not None and not mark["rows"] for mark in marks)

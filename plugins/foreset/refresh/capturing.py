@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from foreset.refresh.context import Context, Stopwatch
+from foreset.refresh.editing import edits_of
 from foreset.refresh.keys import check_key, single_rows
 from foreset.refresh.sizes import rows_of
 from foreset.store.capture import Captured, Counts, RecordedPin, Unchanged, capture, staged
@@ -69,9 +70,17 @@ def differential(context: Context, name: str) -> Differential | None:
 
 
 def nothing_moved(context: Context) -> bool:
-    """True when no source moved and no definition changed: the refresh ends here."""
-    moved = any(facts["moved"] or facts["taken_whole"] for facts in capture_all(context).values())
-    gone = context.previous is not None and set(context.previous.views) != {v.name for v in context.program.views}
+    """True when no source moved, and no definition and no edit changed: the refresh ends here."""
     # only domains know whether they have news
     asks = any(stratum.called or stratum.asks for stratum in context.layering.strata)
-    return not (moved or asks or context.plan.rebuild or gone) and context.previous is not None
+    return not asks and all_stands(context)
+
+
+def all_stands(context: Context) -> bool:
+    """True when sources, definitions and edits are as the refresh before took them in."""
+    before = context.previous
+    if before is None or context.plan.rebuild or context.plan.edits != edits_of(before):
+        return False
+    if set(before.views) != {view.name for view in context.program.views}:
+        return False
+    return not any(facts["moved"] or facts["taken_whole"] for facts in capture_all(context).values())

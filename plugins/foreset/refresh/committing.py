@@ -16,6 +16,7 @@ from foreset.plan.layout import laid_out
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.inputs import view_facts
 from foreset.refresh.staging import staged_frame
+from foreset.rewrite.edit_views import with_command, without_view
 from foreset.store import arrow, counters, manifest, pins, signed
 from foreset.store.capture import RecordedPin
 from foreset.store.clustered import clustered
@@ -199,14 +200,20 @@ def _row(context: Context, views: dict[str, ViewPin], state: dict[str, StatePin]
 
 
 def told_of_domains(context: Context) -> tuple[Facts, tuple[str, ...]]:
-    """What was asked and answered, by `domain:function`, and what warns of it."""
+    """What was asked and answered, by `domain:function`, and all warnings of the refresh."""
     asked: dict[str, Any] = {}
     warnings: list[str] = []
     for stratum in context.layering.strata:
         facts = context.mark(f"stratum-{stratum.number}") or {}
         asked |= facts.get("asked", {})
         warnings += facts.get("warnings", ())
-    return asked, tuple(warnings)
+    return asked, (*warnings, *_edits_of_nothing(context))
+
+
+def _edits_of_nothing(context: Context) -> list[str]:
+    """Edits whose views the spec has no more: a person should know of them."""
+    found = without_view(context.program, context.plan.edits)
+    return [with_command(context.layout.group, one) for one in found]
 
 
 def _record(context: Context, number: int) -> Facts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import getpass
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from foreset.ir.program import Program
 from foreset.plan.fingerprint import own_marks
 from foreset.plan.rebuild import reedited
 from foreset.refresh.context import read_spec
-from foreset.rewrite.edit_views import inserted, region_of
+from foreset.rewrite.edit_views import Unfit, check_edit, unfit
 from foreset.store import manifest
 from foreset.store.layout import Layout
 from foreset.store.rows import ManifestRow
@@ -52,13 +52,9 @@ def _check(edit: Edit, program: Program) -> None:
     if edit.view not in views:
         hint = did_you_mean(edit.view, views, f"it has: {', '.join(views)}")
         raise UsageError(f"group {program.group} has no view `{edit.view}`", hint)
-    view = views[edit.view]
     if edit.kind not in KINDS:
         raise UsageError(f"an edit cannot `{edit.kind}`", "delete or insert")
-    if edit.kind == "insert" and not view.constrained:
-        inserted(edit, view)
-    else:
-        region_of(edit, view.columns)
+    check_edit(edit, views[edit.view], constrained=views[edit.view].constrained)
 
 
 def _undone(edits: Edits, request: Mapping[str, Any], group: str) -> Edits:
@@ -71,6 +67,11 @@ def _undone(edits: Edits, request: Mapping[str, Any], group: str) -> Edits:
     return tuple(replace(edit, undone=told or "yes") if edit.id == number else edit for edit in edits)
 
 
+def misfits(program: Program, edits: Iterable[Edit]) -> tuple[Unfit, ...]:
+    """The edits that do not fit their views any more; `program` is in normal form."""
+    return unfit(program, edits, {view.name for view in program.views if view.constrained})
+
+
 def reasons(
     spec: tuple[str, str], suites: Mapping[str, str], before: Sequence[Edit], now: Sequence[Edit]
 ) -> dict[str, str]:
@@ -78,7 +79,10 @@ def reasons(
     if active(before) == active(now):
         return {}
     views = {edit.view for edit in {*active(before)} ^ {*active(now)}}
-    old, (program, layering) = (read_spec(*spec, suites, edits) for edits in (before, now))
+    written, _ = read_spec(*spec, suites)
+    lost = {one.edit for one in misfits(written, before)}
+    held = [edit for edit in before if edit not in lost]  # columns of their views have changed: those are rebuilt
+    old, (program, layering) = (read_spec(*spec, suites, edits) for edits in (held, now))
     names = views & {view.name for view in program.views}
     return reedited(layering, own_marks(old[0]), own_marks(program), names)
 

@@ -15,7 +15,9 @@ from foreset.ir.strata import Layering, Stratum
 from foreset.plan.fingerprint import fingerprints
 from foreset.plan.history import REMEMBERED, cost_of
 from foreset.plan.rebuild import rebuilt
+from foreset.refresh.editing import edits_of, misfits
 from foreset.refresh.sizes import rows_of
+from foreset.rewrite.edit_views import with_command, without_view
 from foreset.store import manifest
 from foreset.store.layout import Layout
 from foreset.store.rows import ManifestRow
@@ -58,6 +60,8 @@ class Forecast:
     seq: int | None  # None: never refreshed
     views: tuple[Outlook, ...]
     building: tuple[Building, ...]
+    refused: tuple[str, ...] = ()  # why the refresh would be: edits that do not fit their views any more
+    idle_edits: tuple[str, ...] = ()  # of views that the spec has no more
 
     @property
     def rows(self) -> int:
@@ -73,7 +77,8 @@ class Forecast:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, with the sums."""
         return {"group": self.group, "seq": self.seq, "views": self.views, "building": self.building,
-                "rows": self.rows, "seconds": self.seconds}  # fmt: skip
+                "rows": self.rows, "seconds": self.seconds, "refused": self.refused,
+                "idle_edits": self.idle_edits}  # fmt: skip
 
 
 def forecast(layout: Layout, program: Program, layering: Layering) -> Forecast:
@@ -90,7 +95,15 @@ def forecast(layout: Layout, program: Program, layering: Layering) -> Forecast:
         for stratum in layering.strata
         if any(name in reasons for name in stratum.names)
     ]
-    return Forecast(layout.group, last.seq if last else None, views, tuple(building))
+    edits = edits_of(last)
+    told = (misfits(program, edits), without_view(program, edits))
+    return Forecast(
+        layout.group,
+        last.seq if last else None,
+        views,
+        tuple(building),
+        *(tuple(with_command(layout.group, one) for one in found) for found in told),
+    )
 
 
 def _outlook(view: str, reasons: Mapping[str, str], last: ManifestRow | None) -> Outlook:

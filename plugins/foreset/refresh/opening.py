@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,13 @@ from foreset.plan.history import REMEMBERED
 from foreset.plan.rebuild import rebuilt
 from foreset.refresh.context import Context, Listener, read_spec, understood
 from foreset.refresh.editing import edited, edits_of, reasons
+from foreset.refresh.failing import described
 from foreset.spec.suites import suite_files
 from foreset.store import events, files
 from foreset.store.capture import RecordedPin, current_pin
-from foreset.store.epochs import Run, load_run, open_run
+from foreset.store.epochs import Run, close_run, load_run, open_run
 from foreset.store.layout import Layout, join
-from foreset.store.manifest import AlreadyCommitted, history, newest
+from foreset.store.manifest import AlreadyCommitted, find_refresh, history, newest
 from foreset.store.rows import ManifestRow, SourcePin
 
 if TYPE_CHECKING:
@@ -48,21 +50,45 @@ def open_refresh(
             return {source.name: last.sources[source.name] for source in program.sources}  # a correction, and no more
         return {source.name: _pin(spark, layout, program, layering, source.name, last) for source in program.sources}
 
-    if request.edit:  # refused before it opens
-        edited(edits_of(newest(layout.root, layout.group)), request.edit, layout.group, program)
+    if not _committed(layout, request.refresh_id):  # an edit that cannot be is refused before anything is opened
+        before = edits_of(newest(layout.root, layout.group))
+        read_spec(text, file, suites, edited(before, request.edit, layout.group, program))
     run = open_run(layout, request.refresh_id, vector, force=request.force)
     if isinstance(run, AlreadyCommitted):
         return run
+    try:
+        return _planned(spark, run, (text, file), suites, request, listen)
+    except BaseException as error:
+        with suppress(OSError):  # a disk that is full must not hide what it has done
+            events.emit(run.directory, "failed", phase="open", **described(error, layout.group))
+            close_run(run, "failed")
+        raise
+
+
+def _committed(layout: Layout, refresh_id: str) -> bool:
+    return find_refresh(layout.root, layout.group, refresh_id) is not None
+
+
+def _planned(
+    spark: SparkSession,
+    run: Run,
+    spec: tuple[str, str],
+    suites: Mapping[str, str],
+    request: Request,
+    listen: Listener,
+) -> Context:
+    """Freeze the plan of a run that is open."""
+    text, file = spec
+    program, layering = read_spec(text, file, suites)
     past = _past(run)
     previous = past[-1] if past else None
     marks = fingerprints(program, layering)
     before = {name: previous.fingerprints.get(name, "") for name in previous.views} if previous else None
     edits = edits_of(previous)
-    now = edited(edits, request.edit, layout.group, program)
+    group = run.layout.group
+    now = edited(edits, request.edit, group, program)
     rebuild = {**reasons(spec, suites, edits, now), **rebuilt(layering, marks, before)}
-    plan = RefreshPlan(
-        layout.group, file, text, request.mode, request.verify, request.note, marks, rebuild, suites, now
-    )
+    plan = RefreshPlan(group, file, text, request.mode, request.verify, request.note, marks, rebuild, suites, now)
     files.write_once(join(run.directory, PLAN), plan.to_json())
     return _context(spark, run, past, listen)
 

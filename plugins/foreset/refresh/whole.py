@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from foreset.ir.program import Program, auxiliaries, is_hidden
 from foreset.plan.frozen import Request
+from foreset.refresh.amending import only_edits
 from foreset.refresh.asking import nothing_new
 from foreset.refresh.capturing import capture_all, nothing_moved
 from foreset.refresh.checking import verify
 from foreset.refresh.committing import commit, told_of_domains
-from foreset.refresh.context import Context, Listener, Stopwatch
+from foreset.refresh.context import Context, Listener, Stopwatch, read_spec
 from foreset.refresh.failing import at_phase, attempt_told, failures_told
 from foreset.refresh.faults import plain_words
 from foreset.refresh.maintaining import maintain
@@ -82,6 +83,7 @@ def refresh(
 ) -> RefreshResult:
     """Run one refresh; with a `refresh_id` of an earlier attempt it goes on where that one stopped."""
     named = request if request.refresh_id else replace(request, refresh_id=new_refresh_id())
+    named.check()  # what was never a refresh is no failed one
     with attempt_told(layout, named):
         return _refreshed(spark, layout, spec, named, listen)
 
@@ -91,6 +93,8 @@ def _refreshed(
 ) -> RefreshResult:
     watch = Stopwatch()
     with plain_words(f"the opening of a refresh of group {layout.group}"):
+        if named.edit and (row := only_edits(layout, read_spec(*spec)[0], named)) is not None:
+            return _result_of(layout.group, row, watch.seconds)
         opened = open_refresh(spark, layout, spec, named, listen)
     if isinstance(opened, AlreadyCommitted):
         row = at(layout.root, layout.group, opened.seq)

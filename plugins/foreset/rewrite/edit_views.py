@@ -5,8 +5,8 @@ Views that are kept by constraints get their edits as constraints, where they ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from foreset.constraints.decide import satisfiable
@@ -17,14 +17,15 @@ from foreset.constraints.read import read_constraint
 from foreset.constraints.rows import CONSTRAINT, variables_of
 from foreset.constraints.sorts import Variable, from_ticks, sort_of, type_of_sort
 from foreset.constraints.text import print_constraint_literal
-from foreset.errors import UsageError
+from foreset.diagnostics import Span
+from foreset.errors import ForesetError, UsageError
 from foreset.ir.edits import Edit, active
 from foreset.ir.functions import ALL, COMPARING
 from foreset.ir.program import Column, Program, View
 from foreset.ir.rules import Atom, Rule, Test
-from foreset.ir.terms import Call, Const, Row, Term
+from foreset.ir.terms import Call, Const, Row, Term, Value, Var
 from foreset.ir.types import BIGINT
-from foreset.ir.values import coerce
+from foreset.ir.values import Misfit, coerce
 
 _ONE_OR_TWO = "rows can be told by comparisons of one column with a value, or of two columns with each other"
 
@@ -44,9 +45,75 @@ def region_of(edit: Edit, columns: Sequence[Column]) -> Constraint:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """An edit that says nothing about its view as the spec has it now."""
+
+    edit: Edit
+    reason: str
+
+
+def check_edit(edit: Edit, view: View, *, constrained: bool) -> None:
+    """UsageError where an edit cannot be made to a view."""
+    if edit.kind == "insert" and not constrained:
+        inserted(edit, view)
+        return
+    region = region_of(edit, view.columns)
+    if not constrained:
+        _holds(region, {column.name: Var(column.name) for column in view.columns})
+
+
+def unfit(program: Program, edits: Iterable[Edit], constrained: Collection[str]) -> tuple[Unfit, ...]:
+    """The edits that hold and do not fit their views: the spec has changed since they were made."""
+    views = {view.name: view for view in program.views}
+    found = []
+    for edit in active(edits):
+        try:
+            if edit.view in views:
+                check_edit(edit, views[edit.view], constrained=edit.view in constrained)
+        except ForesetError as wrong:
+            found.append(Unfit(edit, wrong.message))
+    return tuple(found)
+
+
+def without_view(program: Program, edits: Iterable[Edit]) -> tuple[Unfit, ...]:
+    """The edits that hold and whose views are gone: they correct nothing."""
+    views = {view.name for view in program.views}
+    gone = (edit for edit in active(edits) if edit.view not in views)
+    return tuple(Unfit(edit, f"the group has no view `{edit.view}` any more") for edit in gone)
+
+
+def unfit_text(group: str, one: Unfit) -> str:
+    """Which edit it is, and what is wrong with it."""
+    edit = one.edit
+    evidence = ", ".join(filter(None, (edit.who, edit.at, edit.why)))
+    return f"edit {edit.id} of `{group}.{edit.view}`: {edit.kind} {edit.region} ({evidence}): {one.reason}"
+
+
+def with_command(group: str, one: Unfit) -> str:
+    """The same, and what takes the edit back."""
+    return f"{unfit_text(group, one)}; `{undo_command(group, one.edit)}` takes it back"
+
+
+def undo_command(group: str, edit: Edit) -> str:
+    """What takes an edit back."""
+    return f"foreset edit {group}.{edit.view} --undo {edit.id}"
+
+
 def with_edits(program: Program, edits: Iterable[Edit], constrained: frozenset[str]) -> Program:
-    """A program as written with the edits of its views of rows; edits of views that are gone say nothing."""
+    """A program as written with the edits of its views of rows; edits of views that are gone say nothing.
+
+    UsageError where an edit does not fit its view: a correction is never left out without a word.
+    """
     found = active(edits)
+    wrong = unfit(program, found, constrained)
+    if wrong:
+        commands = "; ".join(f"`{undo_command(program.group, one.edit)}`" for one in wrong)
+        raise UsageError(
+            "the spec has changed, and these edits do not fit their views any more:"
+            + "".join(f"\n  {unfit_text(program.group, one)}" for one in wrong),
+            f"take them back, and make them again as the views are now: {commands}",
+        )
     views = (
         view if view.name in constrained else _edited(view, [edit for edit in found if edit.view == view.name])
         for view in program.views
@@ -76,7 +143,14 @@ def inserted(edit: Edit, view: View) -> list[Row]:
         raise UsageError(f"rows cannot be put into `{view.name}`: constraints do not know the type of `{lacking[0]}`",
                          "give the correction as a source table of its own")  # fmt: skip
     found = rows(region_of(edit, view.columns), variables_of(view.columns))
-    return [tuple(coerce(value, column.type) for value, column in zip(row, view.columns, strict=True)) for row in found]
+    return [tuple(_fitting(value, column) for value, column in zip(row, view.columns, strict=True)) for row in found]
+
+
+def _fitting(value: object, column: Column) -> Value:
+    try:
+        return coerce(value, column.type)
+    except Misfit as wrong:
+        raise UsageError(f"`{column.name}` cannot hold it: {wrong}", f"the column is of type {column.type}") from None
 
 
 def _fact(view: View, row: Row, edit: Edit) -> Rule:
@@ -88,10 +162,14 @@ def _without(rule: Rule, region: Constraint, view: View) -> Rule:
     head = rule.head
     names = head.columns or tuple(column.name for column in view.columns)
     terms = dict(zip(names, head.args, strict=True))
+    return replace(rule, body=(*rule.body, Test(_holds(region, terms, rule.span), negated=True, span=rule.span)))
+
+
+def _holds(region: Constraint, terms: dict[str, Term], span: Span | None = None) -> Call:
+    """That a row is in a region, by the terms of its columns."""
     if region.locals:
         raise UsageError("a region of rows has no `for some`", _ONE_OR_TWO)
-    holds = Call(ALL, tuple(_term(literal, terms) for literal in region.literals), rule.span)
-    return replace(rule, body=(*rule.body, Test(holds, negated=True, span=rule.span)))
+    return Call(ALL, tuple(_term(literal, terms) for literal in region.literals), span)
 
 
 def _term(literal: Literal, terms: dict[str, Term]) -> Call:

@@ -14,7 +14,7 @@ import dataclasses
 import json
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from foreset.errors import Fenced, UsageError
@@ -115,6 +115,18 @@ def check_fence(run: Run) -> None:
 def heartbeat(run: Run) -> None:
     """Say that the run is alive: rivals wait for it as long as this is repeated."""
     files.write_text(_sign_file(run.layout, run.epoch, "alive"), json.dumps({"at": time.time()}))
+
+
+@contextlib.contextmanager
+def closed_after(run: Run) -> Iterator[None]:
+    """Close the run after this block: committed, or failed by whatever leaves it. No command leaves one open."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):  # a disk that is full must not hide what it has done
+            close_run(run, "failed")
+        raise
+    close_run(run, "committed")
 
 
 def close_run(run: Run, outcome: str) -> None:

@@ -29,13 +29,8 @@ def roll_back(
     run = epochs.open_run(layout, refresh_id, lambda last: last.sources if last else {}, force=force)
     if isinstance(run, AlreadyCommitted):
         return run
-    try:
-        result = manifest.commit(layout, _row(layout, run, to_seq, engine_version))
-    except Exception:
-        epochs.close_run(run, "failed")
-        raise
-    epochs.close_run(run, "committed")
-    return result
+    with epochs.closed_after(run):
+        return manifest.commit(layout, _row(layout, run, to_seq, engine_version))
 
 
 def _row(layout: Layout, run: Run, to_seq: int, engine_version: str) -> ManifestRow:

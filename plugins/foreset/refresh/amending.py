@@ -1,0 +1,61 @@
+"""Publish a list of edits and nothing else: an edit is taken back while others still do not fit their views.
+
+No view can be refreshed then. The fingerprint of a view whose columns have changed is not that of the spec, so the
+first refresh that can run builds it anew: what readers see until then stays as it was published.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from foreset.ir.edits import Edit
+from foreset.ir.program import Program
+from foreset.plan.frozen import Request
+from foreset.refresh.editing import edited, edits_of, misfits
+from foreset.store import epochs, manifest
+from foreset.store.layout import Layout
+from foreset.store.protocol import AlreadyCommitted
+from foreset.store.rows import ManifestRow
+
+REASON = "only the list of edits has changed"
+
+
+def only_edits(layout: Layout, program: Program, request: Request) -> ManifestRow | None:
+    """The row that takes an edit back and leaves all views; None where an ordinary refresh can do it."""
+    last = manifest.newest(layout.root, layout.group)
+    if last is None or last.refresh_id == request.refresh_id or "undo" not in (request.edit or {}):
+        return None
+    if not misfits(program, edited(edits_of(last), request.edit, layout.group, program)):
+        return None
+    run = epochs.open_run(layout, request.refresh_id, lambda row: row.sources if row else {}, force=request.force)
+    if isinstance(run, AlreadyCommitted):
+        return manifest.at(layout.root, layout.group, run.seq)
+    with epochs.closed_after(run):
+        before = manifest.at(layout.root, layout.group, run.prev_seq)
+        assert before is not None, "there was a refresh before"
+        now = edited(edits_of(before), request.edit, layout.group, program)
+        done = manifest.commit(layout, _row(run, before, now, request.note))
+    return manifest.at(layout.root, layout.group, done.seq)
+
+
+def _row(run: epochs.Run, before: ManifestRow, edits: tuple[Edit, ...], note: str) -> ManifestRow:
+    unchanged = partial(replace, inserted=0, deleted=0, plus_ref=None, minus_ref=None, strategy="skip", reason=REASON)
+    idle = {"strategy": "skip", "reason": REASON, "seconds": 0.0, "rounds": 0, "rows_read": {}, "changed": 0}
+    strata = [{"number": one["number"], "views": one["views"], **idle} for one in before.extra.get("strata", ())]
+    kept = [edit.as_dict() for edit in edits]
+    return replace(
+        before,
+        seq=run.seq,
+        prev_seq=run.prev_seq,
+        refresh_id=run.refresh_id,
+        attempt_id=run.attempt_id,
+        epoch=run.epoch,
+        committed_at="",
+        sources={name: replace(pin, from_version=pin.to_version) for name, pin in before.sources.items()},
+        views={name: unchanged(pin) for name, pin in before.views.items()},
+        verification={},
+        quality={},
+        extra={**before.extra, "strata": strata, "captures": {}, "domains": {}, "warnings": [], "edits": kept,
+               "note": note, "run": run.run_id},
+    )  # fmt: skip
