@@ -23,7 +23,8 @@ from foreset.mediated.from_rules import members
 from foreset.refresh.capturing import all_stands
 from foreset.refresh.context import Context
 from foreset.refresh.editing import correcting
-from foreset.refresh.inputs import pin_of, view_facts
+from foreset.refresh.fits import pin_of
+from foreset.refresh.inputs import view_facts
 from foreset.refresh.staging import stage_arrow
 from foreset.rewrite.ask_domains import member_of
 from foreset.rewrite.held_back import held_name, held_rows

@@ -10,6 +10,7 @@ from foreset.errors import SourceError, UsageError
 from foreset.refresh.checking import Ground, compare, open_quickly, published
 from foreset.refresh.context import Stopwatch, read_spec
 from foreset.refresh.editing import edits_of
+from foreset.refresh.fits import fits
 from foreset.store import arrow, manifest
 from foreset.store.layout import Layout
 from foreset.verify.facts import SourceFacts
@@ -31,6 +32,9 @@ def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
     staged = {}
     for view in program.views:
         pin = row.views.get(view.name)
+        if pin is not None and not fits(pin, view.columns):
+            hint = f"run `foreset refresh {layout.group}`: it builds and verifies the view anew"
+            raise UsageError(f"`{view.name}` was published with other columns than the spec has now", hint)
         if pin is not None and not layering.of(view.name).own_way:
             staged[view.name] = Staged(view.columns, published(layout, pin), None, None)
 

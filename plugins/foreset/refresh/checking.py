@@ -22,7 +22,8 @@ from foreset.plan.frozen import sample_size
 from foreset.refresh.asking import table_now
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.context import Context, Stopwatch
-from foreset.refresh.inputs import pin_of, source_at, view_facts
+from foreset.refresh.fits import pin_of
+from foreset.refresh.inputs import source_at, view_facts
 from foreset.refresh.recounting import differences
 from foreset.store import arrow, delta, manifest
 from foreset.store.capture.stage import folder
@@ -200,9 +201,8 @@ def _kinds(claims: list[Claim]) -> dict[str, int]:
 
 def _staged(context: Context, view: str) -> Staged:
     facts, columns = view_facts(context, view), context.view(view).columns
-    pin = context.previous.views.get(view) if context.previous else None
-    fits = pin is not None and list(pin.columns) == [column.name for column in columns]
-    old = published(context.layout, pin, context.opened) if pin is not None and fits else None
+    pin = pin_of(context, view)
+    old = published(context.layout, pin, context.opened) if pin is not None else None
     plus, minus = (_folder(facts[side]["path"]) for side in ("plus", "minus"))
     made = context.view(view).aggregation
     return Staged(columns, old, plus, minus, made.groups if made and made.own else None)

@@ -9,7 +9,8 @@ from foreset.plan.history import cost_of
 from foreset.plan.translate import counts_itself
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.context import Context
-from foreset.refresh.inputs import pin_of, view_facts
+from foreset.refresh.fits import pin_of
+from foreset.refresh.inputs import view_facts
 
 
 class Refused(ForesetError):

@@ -14,6 +14,7 @@ from foreset.ir.program import Column, View
 from foreset.ir.types import BIGINT
 from foreset.plan.layout import laid_out
 from foreset.refresh.context import Context, Stopwatch
+from foreset.refresh.fits import declared, pin_of
 from foreset.refresh.inputs import view_facts
 from foreset.refresh.staging import staged_frame
 from foreset.rewrite.edit_views import with_command, without_view
@@ -60,22 +61,20 @@ def commit(context: Context) -> manifest.Committed | manifest.AlreadyCommitted:
 def _write_view(context: Context, view: View) -> ViewPin:
     facts = view_facts(context, view.name)
     plus, minus = facts["plus"], facts["minus"]
-    previous = context.previous.views.get(view.name) if context.previous else None
-    columns = _declared(view.columns)
-    same = previous is not None and dict(previous.columns) == columns
+    previous, columns = pin_of(context, view.name), declared(view.columns)
     stratum = context.mark(f"stratum-{context.layering.of(view.name).number}") or {}
     told: Facts = {"strategy": stratum["strategy"], "reason": stratum["reason"], "columns": columns}
-    if previous is not None and same and not plus["rows"] and not minus["rows"]:
+    if previous is not None and not plus["rows"] and not minus["rows"]:
         written = Written(context.layout.resolve(previous.path), previous.version, previous.table_id, previous.token)
         return _pin(context, written, told, previous.rows, plus, minus)
-    rows = (previous.rows if previous and same else 0) + plus["rows"] - minus["rows"]
-    written = _written(context, view, previous if same else None, plus, minus)
+    rows = (previous.rows if previous else 0) + plus["rows"] - minus["rows"]
+    written = _written(context, view, previous, plus, minus)
     return _pin(context, written, told, rows, plus, minus)
 
 
 def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts, minus: Facts) -> Written:
     path, seq, run = context.layout.view(view.name), context.run.seq, context.run
-    columns, order = _declared(view.columns), _order(context, view)
+    columns, order = declared(view.columns), _order(context, view)
     if previous is None:
         signed.create(path, columns)
         return pins.write_once(run, path, None, _load(context, view, path, plus, order), absolute=True)
@@ -113,7 +112,7 @@ def _order(context: Context, view: View) -> tuple[str, ...]:
 def _load(context: Context, view: View, path: str, plus: Facts, order: Sequence[str]) -> Callable[[Txn], None]:
     def load(txn: Txn) -> None:
         if _few(context, plus):
-            signed.load_arrow(path, clustered(_arrow(plus, _declared(view.columns)), order), context.run.seq, txn)
+            signed.load_arrow(path, clustered(_arrow(plus, declared(view.columns)), order), context.run.seq, txn)
             return
         signed.load(path, signed.ordered(_rows(context, plus, view.columns), order), context.run.seq, txn)
 
@@ -140,14 +139,14 @@ def _ended(writing: Mapping[str, Future[P]]) -> dict[str, P]:
 
 
 def _write_counters(context: Context, view: str, before: StatePin | None, changes: Facts) -> StatePin:
-    declared = context.view(view).columns
-    names, seq, run = [column.name for column in declared], context.run.seq, context.run
-    stored = (*declared, Column("_base", BIGINT), Column("_recursive", BIGINT))
+    columns = context.view(view).columns
+    names, seq, run = [column.name for column in columns], context.run.seq, context.run
+    stored = (*columns, Column("_base", BIGINT), Column("_recursive", BIGINT))
     if before is not None and not changes["rows"]:
         return before
     order = _order(context, context.view(view))
     path = context.layout.state(view) if before is None else context.layout.resolve(before.path)
-    kinds = _declared(stored)
+    kinds = declared(stored)
 
     def load(txn: Txn) -> None:
         if _few(context, changes):
@@ -162,7 +161,7 @@ def _write_counters(context: Context, view: str, before: StatePin | None, change
         counters.append_delta(path, _rows(context, changes, stored), names, seq, txn)
 
     if before is None:
-        counters.create(path, _declared(declared))
+        counters.create(path, declared(columns))
         written = pins.write_once(run, path, None, load, absolute=True)
     else:
         written = pins.write_once(run, path, before.version, append)
@@ -275,11 +274,6 @@ def _rows(context: Context, side: Facts, columns: tuple[Column, ...]) -> DataFra
     if found is not None:
         return found
     return context.spark.createDataFrame([], row_schema([c.type for c in columns], [c.name for c in columns]))
-
-
-def _declared(columns: Sequence[Column]) -> dict[str, str]:
-    """Names and types, as tables and the manifest have them."""
-    return {column.name: str(column.type) for column in columns}
 
 
 def engine_version() -> str:

@@ -12,7 +12,8 @@ from foreset.ir.terms import Row
 from foreset.maintain.deny import denied, deny
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.context import Context
-from foreset.refresh.inputs import pin_of, put_input, view_facts
+from foreset.refresh.fits import pin_of
+from foreset.refresh.inputs import put_input, view_facts
 from foreset.store.spark_values import collected
 
 if TYPE_CHECKING:

@@ -35,7 +35,8 @@ from foreset.refresh.bound import as_declared, bind_source, without
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.choosing import of_circles, situation_of
 from foreset.refresh.context import Context
-from foreset.refresh.inputs import pin_of, view_facts
+from foreset.refresh.fits import pin_of
+from foreset.refresh.inputs import view_facts
 from foreset.refresh.keys import single_rows
 from foreset.refresh.staging import stage_arrow
 from foreset.store.capture.pins import RecordedPin

@@ -11,11 +11,11 @@ from foreset.ir.versions import Version
 from foreset.plan.translate import counts_itself
 from foreset.refresh.capturing import capture_one, differential
 from foreset.refresh.context import Context
+from foreset.refresh.fits import pin_of
 from foreset.refresh.staging import inside, staged_frame
 from foreset.store import counters as stored_counters
 from foreset.store import signed
 from foreset.store.capture.origins import open_origin
-from foreset.store.rows import ViewPin
 from foreset.store.types import column_names
 
 if TYPE_CHECKING:
@@ -33,13 +33,6 @@ def view_facts(context: Context, view: str) -> Facts:
     assert facts is not None, f"{view} is read before it is maintained"
     found: Facts = facts["views"][view]
     return found
-
-
-def pin_of(context: Context, view: str) -> ViewPin | None:
-    """The pin of a view whose rows fit the view as it is now defined."""
-    pin = context.previous.views.get(view) if context.previous else None
-    same = pin is not None and dict(pin.columns) == {c.name: str(c.type) for c in context.view(view).columns}
-    return pin if same else None
 
 
 def put_input(context: Context, frames: Frames, name: str, *, new_only: bool, distinct: bool) -> None:

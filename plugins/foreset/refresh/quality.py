@@ -24,7 +24,8 @@ from foreset.quality.batches import EXAMPLES, SPARK_ONLY, Batch, Finding, fits_i
 from foreset.quality.outcome import failures, identity, line, summed, told
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.denying import reach_of, violations
-from foreset.refresh.inputs import pin_of, put_old, view_facts
+from foreset.refresh.fits import pin_of
+from foreset.refresh.inputs import put_old, view_facts
 from foreset.refresh.staging import inside, staged_frame
 from foreset.store import arrow, files
 from foreset.verify.facts import to_rows
