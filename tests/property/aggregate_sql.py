@@ -193,13 +193,16 @@ def _query(rule: Rule, columns: Mapping[str, tuple[Column, ...]]) -> str:
     outside |= {v.name for one in rule.sets for made in one.aggregates for v in variables(made.result)}
     for i, atom in enumerate(atoms):
         select.join(atom, f"t{i}")
+    joined = {v.name for atom in atoms for v in literal_variables(atom)}
+    keys_only = _never_a_result(rule) - joined  # a group whose key is NULL is one group
     for i, one in enumerate(rule.sets):
         text, names = _set(one, outside, columns)
         select.tables.append(f"({text}) s{i}")
         for name in names:
             place = f's{i}."{name}"'
             if name in select.at:
-                select.where.append(f"{select.at[name]} = {place}")
+                same = "IS NOT DISTINCT FROM" if name in keys_only else "="  # as `USING` of two GROUP BYs is meant
+                select.where.append(f"{select.at[name]} {same} {place}")
             select.at.setdefault(name, place)
     for i, atom in enumerate(atoms):
         select.expressions(atom, f"t{i}")
@@ -207,6 +210,12 @@ def _query(rule: Rule, columns: Mapping[str, tuple[Column, ...]]) -> str:
     picked = ", ".join(f"{_term(arg, select.at)} AS h{i}" for i, arg in enumerate(rule.head.args))
     where = f" WHERE {' AND '.join(select.where)}" if select.where else ""
     return f"SELECT DISTINCT {picked} FROM {', '.join(select.tables)}{where}"
+
+
+def _never_a_result(rule: Rule) -> set[str]:
+    """The variables of sets that are no result of an aggregate."""
+    named = {v.name for one in rule.sets for literal in one.body for v in literal_variables(literal)}
+    return named - {v.name for one in rule.sets for made in one.aggregates for v in variables(made.result)}
 
 
 def _set(one: SetOf, outside: set[str], columns: Mapping[str, tuple[Column, ...]]) -> tuple[str, list[str]]:

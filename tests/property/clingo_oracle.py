@@ -108,8 +108,10 @@ def _rule(rule: Rule, number: int) -> Iterator[str]:
     """`r_p(head) :- d_0_p(head, every variable). d_0_p(...) :- body.` and the projections of negated atoms."""
     bound: list[str] = []
     body: list[str] = []
-    for literal in (lit for lit in rule.body if isinstance(lit, Atom)):
-        body += _atom(literal, bound)
+    atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
+    joined = {arg.name for atom in atoms for arg in atom.args[atom.groups :] if isinstance(arg, Var)}
+    for atom in atoms:
+        body += _atom(atom, bound, joined)
     for place, literal in enumerate(rule.body):
         match literal:
             case Negation(atom=atom):
@@ -184,12 +186,12 @@ def _names(rule: Rule) -> list[str]:
     return list(found)
 
 
-def _atom(atom: Atom, bound: list[str]) -> Iterator[str]:
-    """The atom, and that the variables which it shares are not NULL."""
+def _atom(atom: Atom, bound: list[str], joined: set[str]) -> Iterator[str]:
+    """The atom, and that the variables which it shares are not NULL; those that only name groups may be."""
     yield f"r_{_relation(atom.relation)}({','.join(_term(arg) for arg in atom.args)})"
     for arg in atom.args:
         if isinstance(arg, Var):
-            if arg.name in bound:
+            if arg.name in bound and arg.name in joined:
                 yield f"{_name(arg.name)} != null"
             bound.append(arg.name)
 

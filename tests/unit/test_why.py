@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from deltalake import write_deltalake
 from tests.cli_runner import foreset as cli
-from tests.roads import CLOSURE, DEAD_END, GROUP, World, closed
+from tests.roads import CLOSURE, DEAD_END, GROUP, World, closed, edges
 
 from foreset.domains import registry
 from foreset.errors import UsageError
@@ -47,9 +48,7 @@ def wh(world: World) -> Warehouse:
 
 def leaves(proof: Proof) -> set[str]:
     """The roads that a proof rests on."""
-    if proof.kind == "source":
-        return {"".join(map(str, proof.row))}
-    return {road for way in proof.ways for part in way.parts for road in leaves(part)}
+    return {"".join(map(str, row)) for row in leaves_of(proof)}
 
 
 def sound(proof: Proof, above: frozenset[tuple[str, tuple[object, ...]]] = frozenset()) -> None:
@@ -247,3 +246,37 @@ def test_constraints_are_asked_under_the_name_of_their_view(tmp_path: Path) -> N
     assert 'lacks only low("c")' in cli("why-not", "reach.v", "c, d", *where).out
     refused = cli("why", "reach.low", "a", *where)
     assert (refused.code, "kept by constraints" in refused.err) == (2, True)
+
+
+def test_a_group_whose_key_is_null_has_a_proof(tmp_path: Path) -> None:
+    world = World(str(tmp_path / "wh"), tmp_path / "specs", "nowhere")
+    rows = edges((None, "b"), (None, "c"), ("a", "b"), ("a", None))
+    write_deltalake(f"{world.root}/sales/edge", rows, mode="overwrite")
+    views = """\
+  out:
+    columns: {src: string, n: bigint}
+    rules:
+      - out(X, N) :- N = count{Y | edge(X, Y)}
+  both:
+    columns: {src: string, n: bigint, last: string}
+    rules:
+      - both(X, N, L) :- N = count{Y | edge(X, Y)}, L = max{Y | edge(X, Y)}
+"""
+    world.spec(f"{GROUP}{views}")
+    wh = world.open()
+    assert wh.refresh("reach").verification["verdict"] == "passed"
+    assert {tuple(row.values()) for row in wh.read("reach.both").to_pylist()} == {(None, 2, "c"), ("a", 2, "b")}
+    for view, row in (("out", (None, 2)), ("both", (None, 2, "c"))):
+        proof = wh.why(f"reach.{view}", row, depth=5)
+        assert leaves_of(proof) == {(None, "b"), (None, "c")}
+        assert proof.circular == 0
+    (miss,) = wh.why_not("reach.out", (None, 3))
+    assert (miss.close, miss.missing[0].why) == (True, "there is no such row")
+    assert "NULL, 3)" in miss.missing[0].literal
+
+
+def leaves_of(proof: Proof) -> set[tuple[object, ...]]:
+    """The rows of sources that a proof rests on."""
+    if proof.kind == "source":
+        return {proof.row}
+    return {row for way in proof.ways for part in way.parts for row in leaves_of(part)}

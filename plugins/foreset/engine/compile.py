@@ -18,9 +18,9 @@ from pyspark.sql import functions as F
 from foreset.engine.frames import BROADCAST_ROWS, Frames, Piece
 from foreset.engine.terms import comparison, literal_column, term_column, truth
 from foreset.ir.functions import fallible
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables, null_safe
 from foreset.ir.steps import Ref
-from foreset.ir.terms import Const, Var
+from foreset.ir.terms import Const, Term, Var
 from foreset.plan.joining import cost
 from foreset.store.types import column_names, spark_type
 
@@ -99,9 +99,10 @@ def _join(plan: _Plan, atom: Atom) -> None:
         elif piece.small:
             right = F.broadcast(right)
         conditions = [F.col(a) == F.col(b) for a, b in side.keys]
-        conditions += [F.col(a).eqNullSafe(F.col(b)) for a, b in side.hints]
+        conditions += [F.col(a).eqNullSafe(F.col(b)) for a, b in (*side.groups, *side.hints)]
         joined = left.join(right, reduce(lambda a, b: a & b, conditions)) if conditions else left.crossJoin(right)
-        plan.frame = joined.drop(*(own for _, own in side.keys), *(wanted for wanted, _ in side.hints))
+        dropped = (own for _, own in (*side.keys, *side.groups))
+        plan.frame = joined.drop(*dropped, *(wanted for wanted, _ in side.hints))
         plan.rows = None if plan.rows is None else plan.rows * FANOUT
     plan.bound |= side.fresh
     for name in side.fresh:
@@ -115,6 +116,7 @@ class _Side:
     frame: DataFrame
     fresh: dict[str, str]
     keys: list[tuple[str, str]]  # bound column, own column
+    groups: list[tuple[str, str]]  # the same, where a NULL meets a NULL
     hints: list[tuple[str, str]]  # wanted column, own column
 
 
@@ -137,9 +139,16 @@ def _atom_side(plan: _Plan, atom: Atom, frame: DataFrame) -> _Side:
     columns = [column.alias(names[name]) for name, column in first.items()]
     side = selected.select(*(columns or [F.lit(True).alias(plan.fresh_name())]))
     fresh = {name: own for name, own in names.items() if name not in plan.bound}
-    keys = [(plan.bound[name], own) for name, own in names.items() if name in plan.bound]
+    met = {name: (plan.bound[name], own) for name, own in names.items() if name in plan.bound}
+    safe = {_name(atom.args[place]) for place in null_safe(atom, plan.rule)}
+    keys, groups = ([pair for name, pair in met.items() if (name in safe) is alike] for alike in (False, True))
     hints = [(plan.wanted[name], own) for name, own in fresh.items() if name in plan.wanted]
-    return _Side(side, fresh, keys, hints)
+    return _Side(side, fresh, keys, groups, hints)
+
+
+def _name(arg: Term) -> str:
+    assert isinstance(arg, Var), f"{arg} names no group"
+    return arg.name
 
 
 def _filter_early(plan: _Plan, literals: Sequence[Literal]) -> list[Literal]:

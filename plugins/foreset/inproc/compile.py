@@ -17,7 +17,7 @@ from foreset.inproc.plans import Plan, constant, source
 from foreset.inproc.settling import filter_early, settle
 from foreset.inproc.tables import Part, Sql, Table, Tables, lacking
 from foreset.inproc.types import widening
-from foreset.ir.rules import Atom, Literal, Rule, literal_variables
+from foreset.ir.rules import Atom, Literal, Rule, literal_variables, null_safe
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Value, Var
 from foreset.ir.types import Type, widen
@@ -108,8 +108,8 @@ class _Meeting:
 
 def _meeting(plan: Plan, atom: Atom) -> _Meeting:
     kinds, types = plan.tables.schemas[atom.relation], plan.rule.types
-    found, meeting = dict[str, str](), _Meeting()
-    for name, kind, arg in zip(column_names(len(kinds)), kinds, atom.args, strict=True):
+    found, meeting, safe = dict[str, str](), _Meeting(), null_safe(atom, plan.rule)
+    for place, (name, kind, arg) in enumerate(zip(column_names(len(kinds)), kinds, atom.args, strict=True)):
         own = f"r.{name}"
         match arg:
             case Const():
@@ -121,7 +121,7 @@ def _meeting(plan: Plan, atom: Atom) -> _Meeting:
                 if variable in found:
                     meeting.conditions.append(f"{found[variable]} = {value}")
                 elif variable in plan.bound:
-                    meeting.keys.append((plan.bound[variable], value, False))
+                    meeting.keys.append((plan.bound[variable], value, place in safe))
                 else:
                     meeting.fresh[variable] = value
                     if variable in plan.wanted:

@@ -10,8 +10,10 @@ of steps see normal form only.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import assert_never
 
 from foreset.diagnostics import Span
 from foreset.ir.terms import Term, Var, variables
@@ -21,12 +23,16 @@ from foreset.ir.versions import Version
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """`relation(args)`; `columns` holds the names when arguments are named."""
+    """`relation(args)`; `columns` holds the names when arguments are named.
+
+    The first `groups` arguments name a group: there a NULL meets a NULL (see `nullable`).
+    """
 
     relation: str
     args: tuple[Term, ...]
     columns: tuple[str, ...] | None = None
     version: Version = Version.CURRENT
+    groups: int = 0
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -157,22 +163,51 @@ def atoms_of(body: Iterable[Literal]) -> Iterator[tuple[Atom, bool]]:
                 continue
 
 
+def nullable(rule: Rule) -> frozenset[str]:
+    """The variables that may be NULL though all positive atoms hold.
+
+    A NULL joins with nothing, so these are the variables of one place alone, and those that only name groups:
+    the rows whose key is NULL are one group, which several sets may have.
+    """
+    places = Counter[str]()
+    joined: set[str] = set()
+    for atom in (literal for literal in rule.body if isinstance(literal, Atom)):
+        for place, arg in enumerate(atom.args):
+            for var in variables(arg):
+                places[var.name] += 1
+                if place >= atom.groups:
+                    joined.add(var.name)
+    return frozenset(name for name, count in places.items() if count == 1 or name not in joined)
+
+
+def null_safe(atom: Atom, rule: Rule) -> frozenset[int]:
+    """The places of a body's atom at which a NULL meets a NULL."""
+    if not atom.groups:
+        return frozenset()
+    names = nullable(rule)
+    keys = enumerate(atom.args[: atom.groups])
+    return frozenset(place for place, arg in keys if isinstance(arg, Var) and arg.name in names)
+
+
+def literal_terms(literal: Literal) -> tuple[Term, ...]:
+    """The terms of a literal, from left to right."""
+    match literal:
+        case Atom(args=args) | Negation(atom=Atom(args=args)):
+            return args
+        case Comparison(left=left, right=right):
+            return (left, right)
+        case Test(call=call):
+            return (call,)
+        case Let(var=var, term=term):
+            return (var, term)
+        case _:
+            assert_never(literal)
+
+
 def literal_variables(literal: Literal) -> Iterator[Var]:
     """Every occurrence of a variable in `literal`."""
-    match literal:
-        case Atom(args=args):
-            for arg in args:
-                yield from variables(arg)
-        case Negation(atom=atom):
-            yield from literal_variables(atom)
-        case Comparison(left=left, right=right):
-            yield from variables(left)
-            yield from variables(right)
-        case Test(call=call):
-            yield from variables(call)
-        case Let(var=var, term=term):
-            yield var
-            yield from variables(term)
+    for term in literal_terms(literal):
+        yield from variables(term)
 
 
 def set_variables(one: SetOf) -> Iterator[Var]:

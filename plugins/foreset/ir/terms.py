@@ -60,6 +60,18 @@ def variables(term: Term) -> Iterator[Var]:
             return
 
 
+def constants(term: Term) -> Iterator[Const]:
+    """Every constant in `term`, from left to right."""
+    match term:
+        case Const():
+            yield term
+        case Call(args=args):
+            for arg in args:
+                yield from constants(arg)
+        case Var():
+            return
+
+
 def names_in(*terms: Term) -> frozenset[str]:
     """The names of the variables that occur in any of `terms`."""
     return frozenset(var.name for term in terms for var in variables(term))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from foreset.errors import EvaluationError
 from foreset.ir.functions import fallible
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables, owner
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables, null_safe, owner
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Row, Value, Var
 from foreset.ir.types import Type
@@ -140,16 +140,23 @@ class _Pattern:
     values: tuple[tuple[int | None, Value], ...]  # per position of `key`: a slot of the binding, or a constant
     fresh: dict[str, int]  # variable -> its first position
     repeats: tuple[tuple[int, int, Type], ...]  # two positions of one variable, and its type
+    nullable: frozenset[int] = frozenset()  # positions at which a NULL agrees with a NULL
 
     def rows(self, memory: Memory, binding: Row) -> Iterable[Row]:
-        """The rows that agree with `binding`; NULL agrees with nothing."""
+        """The rows that agree with `binding`; NULL agrees with nothing, but where it names a group."""
         wanted = tuple(constant if slot is None else binding[slot] for slot, constant in self.values)
-        if None in wanted:
-            return ()
-        rows = memory.lookup(self.ref, self.key, wanted)
+        rows = self._of_null(memory, wanted) if None in wanted else memory.lookup(self.ref, self.key, wanted)
         if not self.repeats:
             return rows
         return [row for row in rows if all(_agree(row[a], row[b], kind) for a, b, kind in self.repeats)]
+
+    def _of_null(self, memory: Memory, wanted: Row) -> Iterable[Row]:
+        nulls = [position for (position, _), value in zip(self.key, wanted, strict=True) if value is None]
+        if not self.nullable.issuperset(nulls):
+            return ()
+        rest = [(place, value) for place, value in zip(self.key, wanted, strict=True) if value is not None]
+        rows = memory.lookup(self.ref, tuple(place for place, _ in rest), tuple(value for _, value in rest))
+        return [row for row in rows if all(row[position] is None for position in nulls)]
 
 
 def _agree(a: Value, b: Value, kind: Type) -> bool:
@@ -177,7 +184,9 @@ def _pattern(join: _Join, atom: Atom) -> _Pattern:
                 fresh[name] = position
             case _:
                 raise AssertionError(f"{atom} is not in normal form")
-    return _Pattern(Ref(atom.relation, atom.version), tuple(key), tuple(values), fresh, tuple(repeats))
+    return _Pattern(
+        Ref(atom.relation, atom.version), tuple(key), tuple(values), fresh, tuple(repeats), null_safe(atom, join.rule)
+    )
 
 
 def _filter_early(join: _Join, literals: Sequence[Literal]) -> list[Literal]:

@@ -6,12 +6,12 @@ against every row. Nothing clever, so nothing to get wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from itertools import chain
 
 from foreset.errors import EvaluationError
 from foreset.ir.program import Program, View, member_columns
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, null_safe
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Const, Row, Term, Value, Var
 from foreset.ir.types import Type
@@ -79,7 +79,8 @@ def _bindings(rule: Rule, database: Database, schemas: Mapping[str, tuple[Type, 
     partial: list[Binding] = [{}]
     for atom in (literal for literal in rule.body if isinstance(literal, Atom)):
         rows = database[atom.relation]
-        matches = (_match(atom, row, schemas[atom.relation], b, rule) for b in partial for row in rows)
+        safe = null_safe(atom, rule)
+        matches = (_match(atom, row, schemas[atom.relation], b, rule, safe) for b in partial for row in rows)
         partial = [binding for binding in matches if binding is not None]
     for literal in rule.body:
         if not isinstance(literal, Atom):
@@ -88,15 +89,20 @@ def _bindings(rule: Rule, database: Database, schemas: Mapping[str, tuple[Type, 
     yield from partial
 
 
-def _match(atom: Atom, row: Row, kinds: tuple[Type, ...], binding: Binding, rule: Rule) -> Binding | None:
+def _match(
+    atom: Atom, row: Row, kinds: tuple[Type, ...], binding: Binding, rule: Rule, safe: Set[int] = frozenset()
+) -> Binding | None:
+    """The binding with what `row` says; `safe` are the places at which a NULL meets a NULL."""
     extended = dict(binding)
-    for arg, value, kind in zip(atom.args, row, kinds, strict=True):
+    for place, (arg, value, kind) in enumerate(zip(atom.args, row, kinds, strict=True)):
         if isinstance(arg, Const):
             if value is None or not equal(value, arg.value):
                 return None
         elif isinstance(arg, Var):
             wide = value if rule.types[arg.name] == kind else widened(value, rule.types[arg.name])
-            if arg.name in extended and (wide is None or not equal(extended[arg.name], wide)):
+            if arg.name in extended and not (
+                (place in safe and extended[arg.name] is None) if wide is None else equal(extended[arg.name], wide)
+            ):
                 return None
             extended.setdefault(arg.name, wide)
     return extended

@@ -30,8 +30,18 @@ from foreset.ir.aggregates import Accumulator, Aggregation, Definition, Kind, Ne
 from foreset.ir.functions import type_of
 from foreset.ir.program import Column, View
 from foreset.ir.renaming import numbered, rename_literal, substituted
-from foreset.ir.rules import Atom, Comparison, Literal, Rule, SetOf, literal_variables, set_variables
-from foreset.ir.terms import Var, variables
+from foreset.ir.rules import (
+    Atom,
+    Comparison,
+    Literal,
+    Rule,
+    SetOf,
+    literal_terms,
+    literal_variables,
+    set_variables,
+)
+from foreset.ir.terms import Var, constants, variables
+from foreset.ir.text import print_rule
 from foreset.ir.types import BIGINT, Type
 from foreset.rewrite.normalise_rules import Schemas, normalise_rule
 from foreset.rewrite.order import can_fail
@@ -83,7 +93,7 @@ class Splitter:
             return (), wrong
         view = self._groups(members, len(groups), tuple(need.accumulator for need in needs), strategy)
         args = (*(Var(name) for name in groups), *(need.shown for need in needs))
-        return (Atom(view.name, args, span=one.span), *literals), ()
+        return (Atom(view.name, args, groups=len(groups), span=one.span), *literals), ()
 
     def _members(
         self, one: SetOf, around: tuple[Literal, ...], rule: Rule
@@ -107,7 +117,7 @@ class Splitter:
         kinds = [type_of(arg, inferred.types) for arg in normal.rule.head.args]
         labels = (*(f"g{i}" for i in range(len(groups))), *(f"e{i}" for i in range(len(one.elements))))
         columns = tuple(Column(label, kind) for label, kind in zip(labels, kinds, strict=True) if kind is not None)
-        name = f"{_first_relation(one)}~members_{_digest([repr(numbered(normal.rule))])}"
+        name = f"{_first_relation(one)}~members_{_digest(_meaning(numbered(normal.rule)))}"
         schemas = {**read, name: columns}
         final = type_rule(replace(normal.rule, head=replace(normal.rule.head, relation=name)), inferred.types, schemas)
         return View(name, columns, (final,), hidden=True, span=rule.span), ()
@@ -215,6 +225,12 @@ def _renamed_apart(around: Rule | None, one: SetOf) -> tuple[Literal, ...]:
     names = {v.name for literal in around.body for v in literal_variables(literal)}
     apart = {name: f"{name}.around" for name in names & local}
     return tuple(rename_literal(literal, apart) for literal in around.body)
+
+
+def _meaning(rule: Rule) -> list[str]:
+    """The rule's text, and the types of its constants, which the text leaves open."""
+    terms = (term for literal in (rule.head, *rule.body) for term in literal_terms(literal))
+    return [print_rule(rule), *(str(const.type) for term in terms for const in constants(term))]
 
 
 def _digest(parts: list[str]) -> str:

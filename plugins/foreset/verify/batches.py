@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 import numpy as np
 
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Rule, literal_variables
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Rule, literal_variables, null_safe
 from foreset.ir.terms import Const, Var
 from foreset.ir.types import Type
 from foreset.reference.terms import equal
@@ -78,8 +79,8 @@ class Binder:
             return batch
         return self.distinct(Batch(tuple(batch.names[i] for i in kept), batch.rows[:, kept]))
 
-    def keys(self, atom: Atom, known: Asked, batch: Batch) -> tuple[Numbers, Numbers]:
-        """What an atom is asked with: places in the batch, and the values; NULL joins with nothing."""
+    def keys(self, atom: Atom, known: Asked, batch: Batch, safe: AbstractSet[int]) -> tuple[Numbers, Numbers]:
+        """What an atom is asked with: places in the batch, and the values; NULL joins with nothing, but at `safe`."""
         columns = []
         for position in known:
             arg = atom.args[position]
@@ -88,7 +89,8 @@ class Binder:
             elif isinstance(arg, Var):
                 columns.append(batch.column(arg.name))
         keys = stacked(columns, len(batch))
-        places = np.flatnonzero(without_null(keys))
+        never_null = [i for i, position in enumerate(known) if position not in safe]
+        places = np.flatnonzero(without_null(keys[:, never_null]))
         return places, keys[places]
 
     def met(
@@ -96,7 +98,7 @@ class Binder:
     ) -> tuple[Batch, Numbers]:
         """The bindings at `places` with what `rows` add, where the two meet; and the places of those."""
         columns = {name: batch.rows[places, i] for i, name in enumerate(batch.names)}
-        mask = np.ones(len(places), dtype=np.bool_)
+        mask, safe = np.ones(len(places), dtype=np.bool_), null_safe(atom, rule)
         for position, (arg, kind) in enumerate(zip(atom.args, self.schemas[atom.relation], strict=True)):
             if position in known:
                 continue
@@ -105,7 +107,8 @@ class Binder:
             elif isinstance(arg, Var):
                 values = self.codes.widened(rows[:, position], kind, rule.types[arg.name])
                 if arg.name in columns:
-                    mask &= (columns[arg.name] == values) & (values != NULL)
+                    mask &= columns[arg.name] == values
+                    mask &= (values != NULL) | (position in safe)
                 else:
                     columns[arg.name] = values
         found = Batch(tuple(columns), stacked(list(columns.values()), len(places)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 from foreset.ir.rules import Atom, Comparison, Let, Rule, Test
 from foreset.ir.terms import Const, Row, Value, Var
@@ -14,14 +14,20 @@ from foreset.verify.passing import Asked, Schemas
 Binding = dict[str, Value]
 
 
-def key_at(atom: Atom, known: Asked, binding: Binding) -> Row | None:
-    """The values at the known positions; None if a NULL stands there, which joins with nothing."""
-    args = (arg for position in known if isinstance(arg := atom.args[position], (Const, Var)))
-    values = tuple(arg.value if isinstance(arg, Const) else binding[arg.name] for arg in args)
-    return None if None in values else values
+def key_at(atom: Atom, known: Asked, binding: Binding, may_be_null: Set[str] = frozenset()) -> Row | None:
+    """The values at the known positions; None if a NULL stands there which joins with nothing."""
+    values: list[Value] = []
+    for arg in (atom.args[position] for position in known):
+        assert isinstance(arg, (Const, Var)), f"{atom} is not in normal form"
+        values.append(arg.value if isinstance(arg, Const) else binding[arg.name])
+        if values[-1] is None and not (isinstance(arg, Var) and arg.name in may_be_null):
+            return None
+    return tuple(values)
 
 
-def matched(atom: Atom, row: Row, binding: Binding, rule: Rule, schemas: Schemas) -> Binding | None:
+def matched(
+    atom: Atom, row: Row, binding: Binding, rule: Rule, schemas: Schemas, may_be_null: Set[str] = frozenset()
+) -> Binding | None:
     """The binding with what `row` says of the atom's variables; None where the two do not meet."""
     extended = dict(binding)
     for arg, value, kind in zip(atom.args, row, schemas[atom.relation], strict=True):
@@ -31,7 +37,10 @@ def matched(atom: Atom, row: Row, binding: Binding, rule: Rule, schemas: Schemas
         elif isinstance(arg, Var):
             wide = value if rule.types[arg.name] == kind else widened(value, rule.types[arg.name])
             if arg.name in extended:
-                if wide is None or not equal(extended[arg.name], wide):
+                if wide is None:
+                    if arg.name not in may_be_null or extended[arg.name] is not None:
+                        return None
+                elif not equal(extended[arg.name], wide):
                     return None
             else:
                 extended[arg.name] = wide

@@ -6,12 +6,12 @@ row follows at once. Shares nothing with `maintain`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from foreset.explain.notation import Columns, readable
 from foreset.ir.renaming import substituted
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables, nullable
 from foreset.ir.terms import Const, Row, Term, Value, Var, names_in
 from foreset.ir.text import print_literal, print_rule, print_term
 from foreset.reference.terms import equal
@@ -61,11 +61,12 @@ class Bodies:
     def start(self, rule: Rule, row: Row) -> Binding | None:
         """What the head says when it is to give `row`; None where it cannot."""
         binding: Binding = {}
-        kinds = self.schemas[rule.head.relation]
+        kinds, may_be_null = self.schemas[rule.head.relation], nullable(rule)
         for arg, value, kind in zip(rule.head.args, row, kinds, strict=True):
             if isinstance(arg, Const) and arg.value != value:
                 return None
-            if isinstance(arg, Var) and value is not None and rule.types[arg.name] == kind:
+            given = value is not None or (isinstance(arg, Var) and arg.name in may_be_null)
+            if isinstance(arg, Var) and given and rule.types[arg.name] == kind:
                 first = binding.setdefault(arg.name, value)
                 if not equal(first, value):
                     return None
@@ -97,17 +98,19 @@ class Bodies:
         pairs = [(arg, kind) for arg, kind in zip(atom.args, kinds, strict=True) if isinstance(arg, Var)]
         if all(rule.types[arg.name] == kind for arg, kind in pairs):
             return [tuple(arg.value if isinstance(arg, Const) else binding[_name(arg)] for arg in atom.args)]
-        ((_, found),) = self._met(atom, [binding])
-        return [row for row in found if matched(atom, row, binding, rule, self.schemas) is not None]
+        safe = nullable(rule)
+        ((_, found),) = self._met(atom, [binding], safe)
+        return [row for row in found if matched(atom, row, binding, rule, self.schemas, safe) is not None]
 
     def _step(self, literal: Literal, bindings: list[Binding], rule: Rule) -> list[Binding]:
         match literal:
             case Atom():
+                safe = nullable(rule)
                 return [
                     extended
-                    for binding, rows in self._met(literal, bindings)
+                    for binding, rows in self._met(literal, bindings, safe)
                     for row in rows
-                    if (extended := matched(literal, row, binding, rule, self.schemas)) is not None
+                    if (extended := matched(literal, row, binding, rule, self.schemas, safe)) is not None
                 ]
             case Negation(atom=atom):
                 return [
@@ -123,11 +126,13 @@ class Bodies:
             case _:
                 return [kept for binding in bindings if (kept := tested(literal, binding, rule)) is not None]
 
-    def _met(self, atom: Atom, bindings: Iterable[Binding]) -> list[tuple[Binding, Iterable[Row]]]:
-        """Each binding with the rows that it may meet; none where a NULL stands, which joins with nothing."""
+    def _met(
+        self, atom: Atom, bindings: Iterable[Binding], may_be_null: Set[str] = frozenset()
+    ) -> list[tuple[Binding, Iterable[Row]]]:
+        """Each binding with the rows that it may meet; none where a NULL stands which joins with nothing."""
         given = list(bindings)
         known: Asked = known_positions(atom, set(given[0]))
-        keys = [key_at(atom, known, binding) for binding in given]
+        keys = [key_at(atom, known, binding, may_be_null) for binding in given]
         rows = self.facts.rows(atom.relation, known, {key for key in keys if key is not None})
         return [
             (binding, rows.get(key, ()) if key is not None else ()) for binding, key in zip(given, keys, strict=True)
@@ -144,10 +149,8 @@ def _same(a: Value, b: Value) -> bool:
 
 
 def filled(literal: Literal, binding: Mapping[str, Value], rule: Rule) -> Literal:
-    """The literal with values in place of the variables that have one."""
-    values: dict[str, Term] = {
-        name: Const(value, rule.types[name]) for name, value in binding.items() if value is not None
-    }
+    """The literal with values, NULL too, in place of the variables that have one: for people to read."""
+    values: dict[str, Term] = {name: Const(value, rule.types[name]) for name, value in binding.items()}
     match literal:
         case Atom():
             return _filled_atom(literal, values)
@@ -162,7 +165,7 @@ def filled(literal: Literal, binding: Mapping[str, Value], rule: Rule) -> Litera
 
 
 def _filled_atom(atom: Atom, values: Mapping[str, Term]) -> Atom:
-    return Atom(atom.relation, tuple(substituted(arg, values) for arg in atom.args))
+    return replace(atom, args=tuple(substituted(arg, values) for arg in atom.args))
 
 
 def _next(rule: Rule, rest: Sequence[Literal], bound: Iterable[str]) -> Literal | None:

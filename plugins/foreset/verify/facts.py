@@ -104,10 +104,12 @@ class SourceFacts:
         members = [column.type for column in member_columns(view)]
         for relation in {atom.relation for rule in rules for atom, _ in atoms(rule)}:
             self._open(relation)
+        keys = list(keys)
         if asked:
-            self._connection.register(KEYS, key_table(list(keys), [members[position] for position in asked]))
+            self._connection.register(KEYS, key_table(keys, [members[position] for position in asked]))
+        nulls = with_null(keys)
         for quick in (True, False):  # by words of 64 bits, and where those are too narrow, by wider ones
-            query = groups_query(rules, aggregation, members, self.columns, asked, self._key, quick=quick)
+            query = groups_query(rules, aggregation, members, self.columns, (asked, nulls), self._key, quick=quick)
             if query is None:
                 return None
             with suppress(duckdb.Error):
@@ -149,7 +151,10 @@ class SourceFacts:
         query = f"{self._select(relation)} {', '.join('t.' + name for name in names)} FROM "
         if known:
             self._connection.register(KEYS, key_table(keys, [columns[p].type for p in known]))
-            on = " AND ".join(f"t.{names[p]} = k.k{i}" for i, p in enumerate(known))
+            nulls = with_null(keys)
+            on = " AND ".join(
+                f"t.{names[p]} {'IS NOT DISTINCT FROM' if i in nulls else '='} k.k{i}" for i, p in enumerate(known)
+            )
             first = narrowed([columns[p] for p in known], keys)
             query += f"(SELECT * FROM {quoted('s_' + relation)} t{first}) t SEMI JOIN {KEYS} k ON {on}"  # noqa: S608 - quoted
         else:
@@ -190,6 +195,11 @@ class SourceFacts:
 
     def _keep_after(self, relation: str) -> float:
         return KEEP_AFTER + self.fanout(relation, ()) / ROWS_A_LOOK
+
+
+def with_null(keys: Iterable[Row]) -> frozenset[int]:
+    """The places at which a key has a NULL: there equality must know it."""
+    return frozenset(i for key in keys for i, value in enumerate(key) if value is None)
 
 
 def key_table(keys: Sequence[Row], kinds: Sequence[Type]) -> pa.Table:

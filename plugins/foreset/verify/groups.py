@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Protocol
 
 from foreset.ir.program import View, member_columns
@@ -25,7 +26,7 @@ class Facts(Protocol):
     """Rows of sources on demand."""
 
     def rows(self, relation: str, known: Asked, keys: Iterable[Row]) -> Mapping[Row, Iterable[Row]]:
-        """The rows whose columns `known` are one of `keys`, by key; complete for these keys."""
+        """The rows whose columns `known` are one of `keys`, by key; complete for these keys. NULL is NULL here."""
         ...
 
     def whole(self, relation: str, codes: Codes) -> Numbers | None:
@@ -93,7 +94,7 @@ class GroupFacts:
             missing |= self._expected.pop((view.name, asked), set()) - cache.keys()
             cache |= {key: [] for key in missing}
             for row in self._groups(view, asked, missing):
-                cache[tuple(row[position] for position in asked)].append(row)
+                cache.get(tuple(row[position] for position in asked), []).append(row)
         return cache
 
     def _groups(self, view: View, asked: Asked, keys: set[Row]) -> Iterable[Row]:
@@ -103,7 +104,8 @@ class GroupFacts:
             return at_once
         assert view.aggregation is not None
         found = []
-        for group, members in groups_of(self.members(view, asked, keys), view.aggregation).items():
+        members_of = chain.from_iterable(self.members(view, *part) for part in _without_null(asked, keys))
+        for group, members in groups_of(dict.fromkeys(members_of), view.aggregation).items():
             try:
                 found.append((*group, *gathered(members, view.aggregation)))
             except Failure:  # the refresh itself would have stopped
@@ -120,6 +122,15 @@ def _by_group(view: View, known: Asked, keys: Iterable[Row]) -> tuple[Asked, set
     assert view.aggregation is not None
     inside = [i for i, position in enumerate(known) if position < view.aggregation.groups]
     return tuple(known[i] for i in inside), {tuple(key[i] for i in inside) for key in keys}
+
+
+def _without_null(asked: Asked, keys: set[Row]) -> list[tuple[Asked, set[Row]]]:
+    """The keys by the columns in which they have a value: no goal asks for a NULL, which joins with nothing."""
+    found: dict[Asked, set[Row]] = defaultdict(set)
+    for key in keys:
+        kept = [i for i, value in enumerate(key) if value is not None]
+        found[tuple(asked[i] for i in kept)].add(tuple(key[i] for i in kept))
+    return list(found.items())
 
 
 def member_schemas(views: Iterable[View]) -> dict[str, tuple[Type, ...]]:

@@ -130,8 +130,6 @@ class Prover:
         start: dict[str, Value] = {
             arg.name: value for arg, value in zip(rule.head.args[:width], row, strict=False) if isinstance(arg, Var)
         }
-        if any(value is None for value in start.values()):
-            return []
         steps = [self._step(rule, binding) for binding in self.bodies.run(rule, rule.body, start).bindings]
         members = tuple(dict.fromkeys(node for step in steps for node in step.stands_on))
         return [Derivation(rule, start, members, ())] if members else []

@@ -28,6 +28,7 @@ from foreset.verify.passing import Asked
 
 KEYS = "wanted"  # the table of keys, with columns k0, k1 ...
 Columns = Mapping[str, tuple[Column, ...]]
+Keys = tuple[Asked, AbstractSet[int]]  # the columns of the keys, and the places of these at which some key has a NULL
 KeyOf = Callable[[str], Asked | None]  # columns that tell all rows of a source apart, if that is known
 
 
@@ -47,8 +48,9 @@ class _Rule:
     conditions: list[str] = field(default_factory=list)
     values: dict[str, Value] = field(default_factory=dict)
 
-    def select(self, head: Sequence[Type], asked: Asked, key_of: KeyOf) -> str:
+    def select(self, head: Sequence[Type], keys: Keys, key_of: KeyOf) -> str:
         """The members that the rule derives; those of the asked keys if any column is asked for."""
+        asked, nulls = keys
         atoms = [literal for literal in self.rule.body if isinstance(literal, Atom)]
         used = Counter(var.name for literal in (self.rule.head, *self.rule.body) for var in literal_variables(literal))
         for i, atom in enumerate(atoms):
@@ -57,7 +59,10 @@ class _Rule:
             if not isinstance(literal, Atom):
                 self._settle(literal)
         heads = [self._as(arg, kind) for arg, kind in zip(self.rule.head.args, head, strict=True)]
-        self.conditions += [f"{heads[position]} = k.k{i}" for i, position in enumerate(asked)]
+        self.conditions += [
+            f"{heads[position]} {'IS NOT DISTINCT FROM' if i in nulls else '='} k.k{i}"
+            for i, position in enumerate(asked)
+        ]
         tables = [f"{quoted('s_' + atom.relation)} a{i}" for i, atom in enumerate(atoms)] + (
             [f"{KEYS} k"] if asked else []
         )
@@ -126,7 +131,7 @@ def groups_query(
     aggregation: Aggregation,
     members: Sequence[Type],
     columns: Columns,
-    asked: Asked,
+    keys: Keys,
     key_of: KeyOf,
     *,
     quick: bool,
@@ -136,7 +141,7 @@ def groups_query(
     try:
         for number, rule in enumerate(rules):
             one = _Rule(rule, columns, f"p{number}_", quick)
-            texts.append(one.select(members, asked, key_of))
+            texts.append(one.select(members, keys, key_of))
             values |= one.values
     except _Unsaid:
         return None

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from foreset.ir.program import View
-from foreset.ir.rules import Atom, Negation, Rule
+from foreset.ir.rules import Atom, Negation, Rule, null_safe
 from foreset.verify.batches import Batch, Binder
 from foreset.verify.carried import Carriage, named, parted
 from foreset.verify.codes import Codes, Distinct, Grown, Numbered, Numbers, nothing, without_null
@@ -241,7 +241,7 @@ class Pass:
         known = way.stages[number].known
         goal = (atom.relation, known)
         table = self._table(goal)
-        places, keys = self.binder.keys(atom, known, batch)
+        places, keys = self.binder.keys(atom, known, batch, frozenset())
         packed, batch = self.codes.packed(keys), Batch(batch.names, batch.rows[places])
         slot = (id(way), number)
         if slot not in table.waiting:
@@ -253,12 +253,12 @@ class Pass:
             self._go_on(way, number, batch, at, rows)
 
     def _joined(self, atom: Atom, known: Asked, batch: Batch, rule: Rule) -> Batch:
-        places, keys = self.binder.keys(atom, known, batch)
+        places, keys = self.binder.keys(atom, known, batch, null_safe(atom, rule))
         at, rows = self._rows(atom.relation, known, keys)
         return self.binder.met(batch, places[at], rows, atom, known, rule)[0]
 
     def _absent(self, atom: Atom, known: Asked, batch: Batch, rule: Rule) -> Batch:
-        places, keys = self.binder.keys(atom, known, batch)
+        places, keys = self.binder.keys(atom, known, batch, frozenset())
         if not self.decide_negation:
             self.negated[atom.relation, known].add(keys, self.codes)
             return batch
