@@ -17,6 +17,7 @@ from foreset.errors import EnvironmentFault, Fenced
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = [command.name for command in app.COMMANDS]
+PAGES = [[], *([*name.split()] for name in (*COMMANDS, *app.BELOW))]
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +32,7 @@ def process(*arguments: str, **options) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, **options)
 
 
-@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=" ".join)
+@pytest.mark.parametrize("command", PAGES, ids=" ".join)
 def test_every_help_ends_with_the_exit_codes(command: list[str]) -> None:
     shown = foreset(*command, "--help")
     text = " ".join(shown.out.split())
@@ -41,7 +42,7 @@ def test_every_help_ends_with_the_exit_codes(command: list[str]) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_the_shared_options(command: str) -> None:
-    text = foreset(command, "--help").out
+    text = foreset(*command.split(), "--help").out
     specs = () if command == "doctor" else ("--specs DIR",)  # a machine is examined before there are specs
     assert all(option in text for option in (*specs, "--warehouse URI", "--json"))
 
@@ -55,7 +56,67 @@ def test_docs_have_every_command_and_exit_code() -> None:
 def test_no_arguments_print_the_help() -> None:
     shown = foreset()
     assert (shown.code, shown.err) == (0, "")
-    assert "Commands:" in shown.out
+    assert all(f"{part}:" in shown.out for part in app.PARTS)
+
+
+def test_every_command_is_said_in_one_line() -> None:
+    lines = foreset("--help").out.partition("Exit codes")[0].splitlines()
+    for name in dict.fromkeys(name.split()[0] for name in COMMANDS):
+        (line,) = (line for line in lines if line.startswith(f"  {name} "))
+        assert len(line) <= 80
+        assert line.endswith("."), line
+        assert "..." not in line
+
+
+COMPLETED = """\
+# views: of this group
+group: alpha  # its name
+sources: {e: {table: t/e, columns: {x: int}}}
+views:   # all of them
+  first: {columns: {x: int}, rules: ["first(X) :- e(X)"]}
+
+  # another
+  second:
+    columns: {x: int}
+tests:
+  - name: third
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("foreset refresh ", ["alpha", "beta"]),
+        ("foreset check al", ["alpha"]),
+        ("foreset show alpha.s", ["alpha.second"]),
+        ("foreset why-not ", ["alpha.first", "alpha.second"]),
+        ("foreset explain alpha.", ["alpha.first", "alpha.second"]),
+        ("foreset explain ", ["alpha", "beta"]),
+        ("foreset source ", ["add"]),
+        ("foreset roll", ["rollback"]),
+        ("foreset refresh --specs views ", ["gamma"]),
+    ],
+)
+def test_the_shell_completes_commands_groups_and_views(words: str, expected: list[str]) -> None:
+    for folder, name, text in (
+        ("view_specs", "one", COMPLETED),
+        ("view_specs", "beta", "views: ["),
+        ("views", "gamma", ""),
+    ):
+        Path(folder).mkdir(exist_ok=True)
+        Path(folder, f"{name}.yaml").write_text(text)
+    place = len(words.split(" ")) - 1
+    asked = {"_FORESET_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(place)}
+    assert sorted(process(env=asked).stdout.split()) == expected
+
+
+def test_completion_loads_nothing_heavy() -> None:
+    code = "import sys; from foreset.cli.app import run\ntry: run([])\nfinally: print(*sys.modules, file=sys.stderr)"
+    asked = {"_FORESET_COMPLETE": "complete_bash", "COMP_WORDS": "foreset show ", "COMP_CWORD": "2"}
+    env = {**os.environ, **asked, "PYTHONPATH": str(ROOT / "plugins"), "FORESET_SPECS": str(ROOT / "view_specs")}
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=env)
+    assert "reach.closure" in shown.stdout.split()
+    assert not set(shown.stderr.split()) & {"lark", "yaml", "rich", "duckdb", "deltalake", "foreset.spec.load"}
 
 
 def test_version() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from foreset.cli.exits import EPILOG, Exit
 from foreset.cli.output import complain, complain_of_spec, say_json
@@ -25,50 +26,82 @@ from foreset.render import as_mapping
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: the function `module:function` of this package, under its name."""
+    """A command: the function `module:function` of this package, under its name (`source add` is below `source`)."""
 
     name: str
     target: str
 
 
-COMMANDS = (
-    Command("init", "init:init"),
-    Command("check", "check:check"),
-    Command("explain", "explain:explain"),
-    Command("test", "unit_tests:unit_tests"),
-    Command("refresh", "refresh:refresh"),
-    Command("status", "reading:status"),
-    Command("show", "reading:show"),
-    Command("changes", "reading:changes"),
-    Command("why", "why:why"),
-    Command("why-not", "why:why_not"),
-    Command("edit", "edits:edit"),
-    Command("edits", "edits:edits"),
-    Command("report", "report:report"),
-    Command("verify", "upkeep:verify"),
-    Command("rollback", "upkeep:rollback"),
-    Command("gc", "upkeep:gc"),
-    Command("doctor", "upkeep:doctor"),
-    Command("up", "up:up"),
-    Command("down", "up:down"),
-    Command("trigger", "trigger:trigger"),
-)
+PARTS = {
+    "Begin": (
+        Command("init", "init:init"),
+        Command("import", "importing:import_"),
+        Command("source add", "sources:add"),
+    ),
+    "Write views": (
+        Command("check", "check:check"),
+        Command("test", "unit_tests:unit_tests"),
+        Command("explain", "explain:explain"),
+    ),
+    "Refresh and read": (
+        Command("refresh", "refresh:refresh"),
+        Command("status", "reading:status"),
+        Command("show", "reading:show"),
+        Command("changes", "reading:changes"),
+        Command("why", "why:why"),
+        Command("why-not", "why:why_not"),
+        Command("report", "report:report"),
+    ),
+    "Correct and look after": (
+        Command("edit", "edits:edit"),
+        Command("edits", "edits:edits"),
+        Command("verify", "upkeep:verify"),
+        Command("rollback", "upkeep:rollback"),
+        Command("gc", "upkeep:gc"),
+        Command("doctor", "upkeep:doctor"),
+    ),
+    "Airflow": (
+        Command("up", "up:up"),
+        Command("down", "up:down"),
+        Command("trigger", "trigger:trigger"),
+    ),
+}
+COMMANDS = tuple(command for part in PARTS.values() for command in part)
+BELOW = {"source": "Bring tables of the warehouse into specs."}  # commands that have commands below them
+
+
+class _InParts(TyperGroup):
+    """Its help lists the commands under the titles of `PARTS`."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002 - typer's own types
+        """Write a section for each part."""
+        wide = max(map(len, self.commands))
+        room = formatter.width - 6 - wide
+        for title, part in PARTS.items():
+            names = dict.fromkeys(command.name.partition(" ")[0] for command in part)
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(wide), self.commands[name].get_short_help_str(room)) for name in names])
 
 
 def build() -> typer.Typer:
     """Build the application from the table."""
     app = typer.Typer(
         name="foreset",
+        cls=_InParts,
         help="Datalog views over Delta tables, refreshed exactly: every insertion and deletion, and nothing else.",
         epilog=EPILOG,
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_common)
+    below: dict[str, typer.Typer] = {}
     for command in COMMANDS:
-        app.command(command.name, epilog=EPILOG)(_function(command))
+        first, _, second = command.name.partition(" ")
+        if second and first not in below:
+            below[first] = typer.Typer(help=BELOW[first], epilog=EPILOG, rich_markup_mode=None)
+            app.add_typer(below[first], name=first)
+        (below[first] if second else app).command(second or first, epilog=EPILOG)(_function(command))
     return app
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from foreset.cli.completing import group_names
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 
 if TYPE_CHECKING:
@@ -25,7 +26,12 @@ class Format(StrEnum):
 
 Targets = Annotated[
     list[str] | None,
-    typer.Argument(metavar="FILE|GROUP", help="Spec files or groups; all without one.", show_default=False),
+    typer.Argument(
+        metavar="FILE|GROUP",
+        autocompletion=group_names,
+        help="Spec files or groups; all without one.",
+        show_default=False,
+    ),
 ]
 Written = Annotated[Format, typer.Option("--format", help="For people, for programs, or as annotations of GitHub.")]
 Against = Annotated[

@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
+from foreset.cli.completing import view_names
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 from foreset.cli.reading import Group
 
-View = Annotated[str, typer.Argument(metavar="GROUP.VIEW", help="The view.")]
+View = Annotated[str, typer.Argument(metavar="GROUP.VIEW", autocompletion=view_names, help="The view.")]
 Delete = Annotated[str, typer.Option("--delete", metavar="REGION", help="Take these rows out, as 'X = 6' or 'X >= 5'.")]
 Insert = Annotated[str, typer.Option("--insert", metavar="REGION", help="Put these rows in, as 'X = 6, Y = \"a\"'.")]
 Undo = Annotated[str, typer.Option("--undo", metavar="N|last", help="Take an edit back; `foreset edits` lists them.")]
@@ -30,7 +31,9 @@ def edit(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Correct a view: what is taken out or put in outlasts every refresh. Sources are never written.
+    """Correct a view; the correction outlasts every refresh.
+
+    Sources are never written.
 
     `foreset edits GROUP` lists the corrections with their numbers, `--undo N` takes one back.
 

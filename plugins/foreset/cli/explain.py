@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from foreset.cli.completing import either_names
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 from foreset.diagnostics import did_you_mean
 
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from foreset.explain.steps import Line
     from foreset.explain.strata import StratumFacts
 
-Target = Annotated[str, typer.Argument(metavar="GROUP[.VIEW]", help="A group, or one of its views.")]
+Target = Annotated[
+    str, typer.Argument(metavar="GROUP[.VIEW]", autocompletion=either_names, help="A group, or one of its views.")
+]
 Rules = Annotated[bool, typer.Option("--rules", help="Add the maintenance rules, in the notation of the paper.")]
 Steps = Annotated[bool, typer.Option("--steps", help="Add the steps of the strategy taken for a small change.")]
 Strategy = Annotated[str, typer.Option("--strategy", metavar="NAME", help="Show the steps of this strategy instead.")]

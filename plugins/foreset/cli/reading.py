@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from foreset.cli.completing import group_names, view_names
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 
 if TYPE_CHECKING:
@@ -25,8 +26,10 @@ class Format(StrEnum):
     JSON = "json"
 
 
-View = Annotated[str, typer.Argument(metavar="GROUP.VIEW", help="The view.")]
-Group = Annotated[str, typer.Argument(metavar="[GROUP]", help="One group; all of them without it.")]
+View = Annotated[str, typer.Argument(metavar="GROUP.VIEW", autocompletion=view_names, help="The view.")]
+Group = Annotated[
+    str, typer.Argument(metavar="[GROUP]", autocompletion=group_names, help="One group; all of them without it.")
+]
 At = Annotated[int | None, typer.Option("--at", metavar="SEQ", help="An earlier refresh; the newest without it.")]
 Seq = Annotated[int | None, typer.Option("--seq", metavar="N", help="Which refresh; the newest without it.")]
 Limit = Annotated[int, typer.Option("--limit", help="At most so many rows in a table; 0 for all.")]
@@ -50,7 +53,10 @@ def show(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Show the rows of a view as they were published; of one that is kept by constraints, its entries."""
+    """Show the rows of a view as they were published.
+
+    Of a view that is kept by constraints it shows the entries.
+    """
     from foreset.constraints.faults import Infinite
     from foreset.warehouse import open_warehouse
 
@@ -73,7 +79,7 @@ def changes(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Show which rows of a view one refresh inserted and deleted, exactly."""
+    """Show the rows that one refresh inserted and deleted."""
     from foreset.cli.output import say, say_json
     from foreset.warehouse import open_warehouse
 
@@ -86,7 +92,7 @@ def changes(
 
 
 def status(group: Group = "", *, json: AsJson = False, specs: Specs = SPECS, warehouse: Warehouse = WAREHOUSE) -> None:
-    """Show what each group has committed, how it was maintained, and which sources have moved since."""
+    """Show what each group has committed, and what has moved since."""
     from foreset.cli.output import say, say_json
     from foreset.store import manifest
     from foreset.warehouse import open_warehouse

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from foreset.cli.completing import group_names
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Mode(StrEnum):
     RECOMPUTE = "recompute"
 
 
-Group = Annotated[str, typer.Argument(metavar="GROUP", help="The group to refresh.")]
+Group = Annotated[str, typer.Argument(metavar="GROUP", autocompletion=group_names, help="The group to refresh.")]
 Modes = Annotated[
     Mode, typer.Option("--mode", help="auto may recompute; incremental only if history is missing; strict never.")
 ]
@@ -50,7 +51,10 @@ def refresh(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Refresh all views of a group: exact differences, verified, published at once."""
+    """Refresh all views of a group, and publish them at once.
+
+    What came and went is exact, and a sample of it is verified first.
+    """
     from foreset.cli.output import say, say_json
     from foreset.cli.progress import shown
     from foreset.warehouse import open_warehouse

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from foreset.cli.completing import group_names
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 from foreset.errors import UsageError
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from foreset.reports.model import Run
     from foreset.store.layout import Layout
 
-Group = Annotated[str, typer.Argument(metavar="GROUP", help="The group.")]
+Group = Annotated[str, typer.Argument(metavar="GROUP", autocompletion=group_names, help="The group.")]
 RunId = Annotated[str | None, typer.Option("--run", metavar="ID", help="A refresh by its id, published or not.")]
 Seq = Annotated[int | None, typer.Option("--seq", metavar="N", help="A published refresh by its number.")]
 Output = Annotated[
@@ -36,7 +37,10 @@ def report(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Say whether the numbers of a group can be trusted, and why: for the last refresh, or the one that is named."""
+    """Say whether the numbers of a group can be trusted, and why.
+
+    For the refresh that was begun last, or the one that is named.
+    """
     from foreset.cli.output import plain, say, say_json
     from foreset.reports import pages, reading
     from foreset.reports.headline import group_headline, headline

@@ -45,7 +45,7 @@ def trigger(
     specs: Specs = SPECS,  # noqa: ARG001 - accepted everywhere; what is refreshed is up to that Airflow
     warehouse: Warehouse = WAREHOUSE,  # noqa: ARG001
 ) -> None:
-    """Have Airflow refresh a group now, for instance at the end of a bulk load.
+    """Have Airflow refresh a group now, as at the end of a load.
 
     Logs in with FORESET_AIRFLOW_TOKEN, or FORESET_AIRFLOW_USER and FORESET_AIRFLOW_PASSWORD; the Airflow of
     `foreset up` needs none of them.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from foreset.cli.completing import group_names
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 
 if TYPE_CHECKING:
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
 
 Names = Annotated[
     list[str] | None,
-    typer.Argument(metavar="GROUP", help="Groups or spec files; all without one.", show_default=False),
+    typer.Argument(
+        metavar="GROUP", autocompletion=group_names, help="Groups or spec files; all without one.", show_default=False
+    ),
 ]
 Pattern = Annotated[
     str, typer.Option("-k", metavar="PATTERN", help="Only tests whose `group: name` contains this.", show_default=False)

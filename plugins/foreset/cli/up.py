@@ -40,9 +40,10 @@ def up(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Start Airflow with a DAG for each spec, and Spark beside it; stay until Ctrl-C.
+    """Start Airflow with a DAG for each spec, and Spark beside it.
 
-    For one machine: it listens on 127.0.0.1 only, and keeps its data in sqlite. docker/ has a real deployment.
+    It stays until Ctrl-C. For one machine: it listens on 127.0.0.1 only, and keeps its data in sqlite.
+    docker/ has a real deployment.
     """
     from foreset.cli.output import say, say_json
     from foreset.errors import UsageError
@@ -86,7 +87,7 @@ def down(
     specs: Specs = SPECS,  # noqa: ARG001 - accepted everywhere
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """End the Airflow of `foreset up`, and the warehouse's Spark server."""
+    """End the Airflow of `foreset up`, and its Spark server."""
     from foreset.cli.output import say, say_json
 
     airflow, spark = end(home, warehouse)

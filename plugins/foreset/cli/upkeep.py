@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
+from foreset.cli.completing import group_names
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 
-Group = Annotated[str, typer.Argument(metavar="GROUP", help="The group.")]
+Group = Annotated[str, typer.Argument(metavar="GROUP", autocompletion=group_names, help="The group.")]
 Target = Annotated[int, typer.Argument(metavar="SEQ", help="The refresh whose contents come back.")]
 Keep = Annotated[int, typer.Option("--keep", metavar="N", help="Keep the last N refreshes readable.")]
 Sample = Annotated[int, typer.Option("--sample", metavar="N", help="How many rows to recompute.")]
@@ -19,7 +20,10 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would go, and 
 def rollback(
     group: Group, seq: Target, *, json: AsJson = False, specs: Specs = SPECS, warehouse: Warehouse = WAREHOUSE
 ) -> None:
-    """Publish the contents of an earlier refresh as a new one; nothing is lost."""
+    """Publish the contents of an earlier refresh as a new one.
+
+    Nothing is lost: the next refresh goes on from there.
+    """
     from foreset.cli.output import say, say_json
     from foreset.refresh.committing import engine_version
     from foreset.refresh.whole import new_refresh_id
@@ -64,7 +68,10 @@ def verify(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Check what is published now against recomputation from the sources that it rests on."""
+    """Recompute rows of what is published now, and compare.
+
+    They are recomputed from the versions of sources that the last refresh read.
+    """
     from foreset.cli.exits import Exit
     from foreset.cli.output import say, say_json
     from foreset.refresh.auditing import audit
@@ -83,7 +90,7 @@ def verify(
 
 
 def doctor(*, fix: Fix = False, json: AsJson = False, warehouse: Warehouse = WAREHOUSE) -> None:
-    """Examine the machine and the warehouse; each fault comes with its fix."""
+    """Examine machine and warehouse; each fault comes with its fix."""
     from foreset.cli.exits import Exit
     from foreset.cli.output import complain, say, say_json
     from foreset.doctor import Status, examine, mend

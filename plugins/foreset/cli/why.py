@@ -31,7 +31,7 @@ def why(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Say why a row is in a view: its derivations, down to rows of sources.
+    """Say why a row is in a view, down to rows of sources.
 
     From the supports of the row where the view keeps them (`strategy: stdel`), by its rules elsewhere.
     """
@@ -56,7 +56,10 @@ def why_not(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Say why a row is not in a view: the rules that come closest, and the literal that each lacks."""
+    """Say why a row is not in a view: what each rule lacks.
+
+    The rules that come closest are first.
+    """
     from foreset.cli.output import say, say_json, visible
     from foreset.refresh.proving import missing
     from foreset.verify.proof_text import miss_lines

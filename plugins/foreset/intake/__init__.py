@@ -1,0 +1,1 @@
+"""Own files become Delta tables: what `foreset import` does, without Spark."""
