@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
+TOMORROW = "data/edge_tomorrow.csv"
 GITIGNORE = """\
 /warehouse/
 """
@@ -17,13 +19,36 @@ Each file in `{specs}/` is a group of Datalog views over Delta tables. Foreset k
 
     foreset check             every fault of every spec
     foreset test              the tests in the specs: no Spark, no tables
+    foreset refresh reach     bring the views up to date
     foreset explain reach     how the views are kept up to date, and why so
+
+Own files become tables by `foreset import FILE TABLE`, and sources of a spec by `foreset source add TABLE`.
 
 Editors that know YAML schemas complete keys by `{specs}/schema.json`.
 """
 
 
-def project(specs: str, *, example: bool) -> Mapping[str, str]:
+EXAMPLE = ("customer", "purchase", "rate", "dispute", "referral")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A file of the project that becomes a table."""
+
+    file: str
+    table: str
+    key: tuple[str, ...]
+
+
+def samples(*, example: bool) -> tuple[Sample, ...]:
+    """The tables that the specs of a new project read."""
+    edge = Sample("data/edge.csv", "sales/edge", ("src", "dst"))
+    keys = {"rate": ("country",), "dispute": ("purchase",), "referral": ("from", "to")}
+    shop = [Sample(f"data/{name}.csv", f"shop/{name}", keys.get(name, ("id",))) for name in EXAMPLE]
+    return (edge, *shop) if example else (edge,)
+
+
+def project(specs: str, *, example: bool, data: bool) -> Mapping[str, str]:
     """The path of each file, relative to the project, and its text."""
     found = {
         f"{specs}/reach.yaml": _template("reach.yaml"),
@@ -31,7 +56,34 @@ def project(specs: str, *, example: bool) -> Mapping[str, str]:
         "README.md": README.format(specs=specs),
         ".gitignore": GITIGNORE,
     }
-    return {**found, f"{specs}/shop.yaml": _template("shop.yaml")} if example else found
+    if example:
+        found[f"{specs}/shop.yaml"] = _template("shop.yaml")
+    names = [sample.file for sample in samples(example=example)] if data else []
+    for file in (*names, TOMORROW) if data else ():
+        found[file] = _template(PurePosixPath(file).name)
+    return found
+
+
+def make_tables(directory: Path, specs: str, root: str, *, example: bool) -> tuple[dict[str, int], list[str]]:
+    """Make the tables that are not there: rows by table, and those that were left as they are."""
+    from foreset.intake.run import Wish, import_files
+    from foreset.intake.tables import existing, place_of
+    from foreset.spec.load import load_folder
+
+    types = {
+        str(source.table): {column.name: column.type for column in source.columns}
+        for loaded in load_folder(directory / specs) if loaded.program
+        for source in loaded.program.sources
+    }  # fmt: skip
+    made, kept = {}, []
+    for sample in samples(example=example):
+        if existing(place_of(root, sample.table), sample.table) is not None:
+            kept.append(sample.table)
+            continue
+        file = str(directory / PurePosixPath(sample.file))
+        wish = Wish(file, sample.table, key=sample.key, types=types.get(sample.table, {}))
+        made[sample.table] = import_files(root, wish, ask=lambda _: ()).found.rows
+    return made, kept
 
 
 def schema() -> str:
