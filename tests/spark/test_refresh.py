@@ -13,6 +13,7 @@ from tests.roads import AFTER_THE_NIGHT, GROUP, PAPER, REACH, TWO_STEPS, World, 
 
 import foreset
 from foreset.refresh import maintaining
+from foreset.store import counters
 
 pytestmark = pytest.mark.spark
 
@@ -56,6 +57,24 @@ def test_the_same_refresh_twice_is_one(world: World) -> None:
     assert wh.refresh("reach", refresh_id="night-1").seq == 1
     assert "xy" not in words(wh.read("reach.closure"))
     assert wh.refresh("reach", refresh_id="night-2").seq == 2
+
+
+def test_counters_are_written_anew_by_spark(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one version with the night's own change; the nights after go on from it."""
+    monkeypatch.setattr("foreset.store.counters.FEW_LOG_FILES", 2)
+    monkeypatch.setattr("foreset.refresh.committing.IN_PROCESS_ROWS", -1)
+    wh = world.open()
+    wh.refresh("reach")
+    roads, files = set(PAPER.split()), []
+    for road in ("gh", "hd", "bc", "dk"):
+        world.delete(road) if road in roads else world.insert(road)
+        roads ^= {road}
+        assert wh.refresh("reach", mode="incremental").views["two_steps"].strategy == "counting"
+        assert words(wh.read("reach.two_steps")) == {x + y for x, z in roads for w, y in roads if z == w}
+        pin = wh.manifest("reach")[-1]["state"]["two_steps"]
+        files.append(counters.describe(f"{world.root}/{pin['path']}", pin["version"]).log_files)
+    assert 0 in files
+    assert max(files) <= 2
 
 
 def test_everything_goes(world: World) -> None:

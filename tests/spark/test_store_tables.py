@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 from foreset.errors import Fenced
@@ -109,7 +110,7 @@ def test_compaction_changes_nothing_that_is_seen_and_old_versions_stay(spark: Sp
     run = opened(layout, "compact")
 
     def compact(txn: pins.Txn) -> None:
-        signed.compact(spark, path, second.version, list(COLUMNS), run.seq, txn)
+        signed.rebase(path, second.version, frame(spark, []), None, run.seq, txn)
 
     written = pins.write_once(run, path, second.version, compact, absolute=True)
     extent = signed.describe(path, written.version)
@@ -220,9 +221,9 @@ def test_counters_are_sums_for_the_asked_rows_only(spark: SparkSession, layout: 
     def counted(*rows: tuple) -> DataFrame:
         return spark.createDataFrame(list(rows), COUNTED)
 
-    def step(number: int, write: Callable[[pins.Txn], None]) -> int:
+    def step(number: int, write: Callable[[pins.Txn], None], *, absolute: bool = False) -> int:
         run = opened(layout, f"c{number}")
-        return pins.write_once(run, path, number or None, write, absolute=not number).version
+        return pins.write_once(run, path, number or None, write, absolute=absolute or not number).version
 
     one = step(0, lambda t: counters.load(
         path, counted((None, 0.0, 2, 0), ("n", math.nan, 1, 1), ("z", -0.0, 1, 0)), list(KEYS), 1, t))  # fmt: skip
@@ -232,8 +233,24 @@ def test_counters_are_sums_for_the_asked_rows_only(spark: SparkSession, layout: 
     assert summed(counters.read(spark, path, two, list(KEYS), keys)) == [("z", 0.0, 0, 0), (None, 0.0, 1, 3)]
     assert len(summed(counters.read(spark, path, two, list(KEYS)))) == 3
     assert len(summed(counters.read(spark, path, one, list(KEYS), keys, few=False))) == 2
-    three = step(two, lambda t: counters.compact(spark, path, two, list(KEYS), 3, t))
-    assert len(summed(counters.read(spark, path, three, list(KEYS)))) == 2
-    assert summed(counters.read(spark, path, one, list(KEYS), keys))[0] == ("z", 0.0, 1, 0)
-    assert not counters.needs_compaction(path, three)
-    assert counters.needs_compaction(path, three, more=30_000)
+    more = [("new", 2.0, 1, 0), (None, -0.0, 1, -3)]
+    three = step(two, lambda t: counters.rebase(path, two, counted(*more), list(KEYS), 3, t, ["src"]), absolute=True)
+    whole = [("n", "nan", 1, 1), ("new", 2.0, 1, 0), (None, 0.0, 2, 0)]
+    assert _told(counters.read(spark, path, three, list(KEYS))) == whole
+    assert counters.describe(path, three) == counters.Extent(base_rows=3, log_rows=0, log_files=0)
+    assert summed(counters.read(spark, path, one, list(KEYS), keys))[0] == ("z", 0.0, 1, 0), "old versions stay"
+
+    kinds = {**KEYS, "_base": "bigint", "_recursive": "bigint"}
+    columns = dict(zip(kinds, map(list, zip(*more, strict=True)), strict=True))
+    changes = pa.table(columns, arrow.schema_of(kinds))
+
+    def in_process(txn: pins.Txn) -> None:
+        counters.rebase_arrow(path, two, changes, 3, txn, ["src"])
+
+    here = pins.write_once(opened(layout, "here"), path, two, in_process, absolute=True).version
+    assert _told(counters.read(spark, path, here, list(KEYS))) == whole, "in process as in Spark"
+    assert counters.describe(path, here) == counters.describe(path, three)
+
+
+def _told(frame: DataFrame) -> list[tuple]:
+    return [tuple("nan" if value != value else value for value in row) for row in summed(frame)]  # noqa: PLR0124

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.roads import CLOSURE, DEAD_END, GROUP, PAPER, World, closed, words
+from tests.roads import CLOSURE, DEAD_END, GROUP, PAPER, TWO_STEPS, World, closed, words
 
 import foreset
 from foreset.errors import UsageError
@@ -127,3 +127,52 @@ def test_a_table_with_much_appended_is_written_anew(
     extent = signed.describe(f"{wh.root}/{pin['path']}", pin["version"])
     assert (extent.minus_rows, extent.log_files) == (0, 0)
     assert extent.plus_rows == pin["rows"] == wh.read("reach.closure").num_rows
+
+
+def test_counters_stop_growing_over_many_nights(world: World, wh: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entries of many nights are summed in one version; what earlier refreshes pin reads as before."""
+    from foreset.store import arrow, counters
+
+    monkeypatch.setattr(counters, "FEW_LOG_FILES", 5)
+    world.spec(f"{GROUP}{TWO_STEPS}")
+    wh.refresh("reach")
+    files, sums, edges = [], {}, set(PAPER.split())
+    for night in range(15):
+        road = ("gh", "hd", "dk", "kb")[night % 4]
+        if road in edges:
+            world.delete(road)
+        else:
+            world.insert(road)
+        edges ^= {road}
+        assert wh.refresh("reach", "incremental", "off").views["two_steps"].strategy == "counting"
+        steps = {(x, y) for x, z in edges for w, y in edges if z == w}
+        assert words(wh.read("reach.two_steps")) == {x + y for x, y in steps}
+        row = wh.manifest("reach")[-1]
+        path, version = f"{wh.root}/{row['state']['two_steps']['path']}", row["state"]["two_steps"]["version"]
+        extent = counters.describe(path, version)
+        files.append(extent.log_files)
+        names = ["src", "dst", "_base", "_recursive"]
+        sums[version] = summed(arrow.read_plain(path, version, names).to_pylist())
+        assert {row for row, (base, _) in sums[version].items() if base} == steps
+    for road in edges:
+        world.delete(road)
+    assert wh.refresh("reach", "incremental", "off").views["two_steps"].strategy == "counting"
+    assert not wh.read("reach.two_steps").num_rows
+    monkeypatch.setattr(counters, "FEW_LOG_FILES", 0)
+    world.insert("ab", "bc")
+    assert wh.refresh("reach", "incremental", "off").views["two_steps"].strategy == "counting"
+    assert words(wh.read("reach.two_steps")) == {"ac"}
+    assert max(files) == 5
+    assert files.count(0) >= 2, "written anew, more than once"
+    for version, found in sums.items():
+        assert summed(arrow.read_plain(path, version, names).to_pylist()) == found
+
+
+def summed(entries: list[dict[str, object]]) -> dict[tuple[object, ...], tuple[int, int]]:
+    """The counters of each row."""
+    found: dict[tuple[object, ...], tuple[int, int]] = {}
+    for entry in entries:
+        *row, base, recursive = entry.values()
+        before = found.get(tuple(row), (0, 0))
+        found[tuple(row)] = before[0] + base, before[1] + recursive
+    return found

@@ -163,6 +163,15 @@ def _write_counters(context: Context, view: str, before: StatePin | None, change
     if before is None:
         counters.create(path, declared(columns))
         written = pins.write_once(run, path, None, load, absolute=True)
+    elif (extent := counters.describe(path, before.version, context.opened)).passed(changes["rows"]):
+
+        def rebase(txn: Txn) -> None:
+            if _few(context, changes) and extent.rows <= IN_PROCESS_ROWS:
+                counters.rebase_arrow(path, before.version, _arrow(changes, kinds), seq, txn, order)
+                return
+            counters.rebase(path, before.version, _rows(context, changes, stored), names, seq, txn, order)
+
+        written = pins.write_once(run, path, before.version, rebase, absolute=True)
     else:
         written = pins.write_once(run, path, before.version, append)
     return StatePin(context.layout.relative(written.path), written.table_id, written.version)

@@ -6,12 +6,14 @@ Never negative after summing: the engine asserts that, and nothing here clamps.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from foreset.store import delta, pins
 from foreset.store.canonical import canonical, same_row
 from foreset.store.quoting import ticked
 from foreset.store.scans import table_at
+from foreset.store.signed import ordered
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +23,8 @@ BASE, RECURSIVE, SEQ = "base", "recursive", "_seq"
 # Under names of their own in the table: a view may well have a column named `base`.
 STORED = {BASE: "_base", RECURSIVE: "_recursive"}
 HIDDEN = {"_base": "bigint", "_recursive": "bigint", SEQ: "bigint"}
-LOG_FILES, LOG_RATIO, LEAST_ROWS = 200, 1.0, 20_000
+LOG_FILES, FEW_LOG_FILES = 200, 50  # the second where all is so small that a file costs more than writing it anew
+LOG_RATIO, LEAST_ROWS = 1.0, 20_000
 BROADCAST_ROWS = 500_000
 
 
@@ -88,24 +91,83 @@ def read(
     return entries.groupBy(*map(ticked, columns)).agg(*sums)
 
 
-def compact(spark: SparkSession, path: str, version: int, columns: Sequence[str], seq: int, txn: pins.Txn) -> None:
-    """Write the sums as one entry per row, without the rows whose counters are all zero."""
+def rebase(
+    path: str, version: int, counts: DataFrame, columns: Sequence[str], seq: int, txn: pins.Txn, order: Sequence[str]
+) -> None:
+    """Append and compact in one version: one entry for each row, none where both counters are zero."""
     from pyspark.sql import functions as sf
 
-    sums = read(spark, path, version, columns)
+    names = [*columns, *STORED.values()]
+    stored = table_at(counts.sparkSession, path, version).select(*map(ticked, names))
+    entries = stored.unionByName(counts.select(*canonical(counts, columns), *STORED.values()))
+    sums = entries.groupBy(*map(ticked, columns)).agg(*(sf.sum(name).alias(name) for name in STORED.values()))
     kept = sums.where((sf.col("_base") != 0) | (sf.col("_recursive") != 0))
-    load(path, kept, columns, seq, txn)
+    load(path, ordered(kept, order), columns, seq, txn)
 
 
-def needs_compaction(path: str, version: int, more: int = 0) -> bool:
-    """Whether the appended entries, with `more` to come, outweigh the compacted ones or lie in too many files."""
-    table = delta.open_table(path, version)
+def rebase_arrow(path: str, version: int, counts: pa.Table, seq: int, txn: pins.Txn, order: Sequence[str]) -> None:
+    """The same for entries that fit into this process."""
+    import pyarrow as pa
+
+    from foreset.store import arrow
+    from foreset.store.clustered import clustered
+
+    stored = arrow.read_plain(path, version, counts.column_names).cast(counts.schema)
+    load_arrow(path, clustered(_summed(pa.concat_tables([stored, arrow.canonical_table(counts)])), order), seq, txn)
+
+
+def _summed(entries: pa.Table) -> pa.Table:
+    """One entry for each row, with the sums of its counters, if they are not all zero."""
+    import numpy as np
+    import pyarrow as pa
+
+    from foreset.store import scratch
+
+    sums = list(STORED.values())
+    keys = [name for name in entries.column_names if name not in sums]
+    # Positions as names: whatever the columns are called, nothing of theirs gets into the text.
+    places = [f"c{i}" for i in range(len(keys))]
+    numbered = entries.select([*keys, *sums]).rename_columns([*places, "b", "r"])
+    numbered = numbered.append_column("row", pa.array(np.arange(entries.num_rows)))
+    sums_of = "select min(row) as row, sum(b)::bigint as b, sum(r)::bigint as r from e"
+    query = f"{sums_of} group by {', '.join(places)} having sum(b) <> 0 or sum(r) <> 0"
+    with scratch.cursor() as connection:
+        connection.register("e", numbered)
+        found = connection.execute(query).fetchnumpy()
+    kept = entries.take(pa.array(found["row"], pa.int64()))
+    for name, values in zip(sums, (found["b"], found["r"]), strict=True):
+        kept = kept.set_column(kept.column_names.index(name), name, pa.array(values, pa.int64()))
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What the log says of a table of counters at one version, without a job."""
+
+    base_rows: int  # of the oldest seq: the last load or compaction
+    log_rows: int
+    log_files: int
+
+    @property
+    def rows(self) -> int:
+        """All entries."""
+        return self.base_rows + self.log_rows
+
+    def passed(self, more: int) -> bool:
+        """Whether the appended entries, with `more` to come, outweigh the base or lie in too many files."""
+        most_files = FEW_LOG_FILES if self.rows + more <= LEAST_ROWS else LOG_FILES
+        return self.log_files + 1 > most_files or self.log_rows + more > LOG_RATIO * max(self.base_rows, LEAST_ROWS)
+
+
+def describe(path: str, version: int, open_at: delta.OpenAt = delta.open_table) -> Extent:
+    """Read a table's extent from its log."""
+    table = open_at(path, version)
     assert table is not None, f"{path} does not exist"
     files = delta.listed_files(table)
     first = min((file[f"partition.{SEQ}"] for file in files), default=0)
-    base = sum(file["num_records"] for file in files if file[f"partition.{SEQ}"] == first)
+    base = [file["num_records"] for file in files if file[f"partition.{SEQ}"] == first]
     log = [file["num_records"] for file in files if file[f"partition.{SEQ}"] != first]
-    return len(log) + 1 > LOG_FILES or sum(log) + more > LOG_RATIO * max(base, LEAST_ROWS)
+    return Extent(sum(base), sum(log), len(log))
 
 
 def _write(counts: DataFrame, path: str, columns: Sequence[str], seq: int, txn: pins.Txn, *, mode: str) -> None:

@@ -127,11 +127,6 @@ def read(
     return entries.join(gone, match & (gone["_m_seq"] > entries[SEQ]), "left_anti").select(*map(ticked, columns))
 
 
-def compact(spark: SparkSession, path: str, version: int, columns: Sequence[str], seq: int, txn: pins.Txn) -> None:
-    """Write the visible rows of `version` as the new base; older versions stay readable."""
-    load(path, read(spark, path, version, columns), seq, txn)
-
-
 def rebase(
     path: str,
     version: int,
