@@ -66,6 +66,12 @@ class Fenced(ForesetError):
     exit_code = 4
 
 
+class Held(ForesetError):
+    """The group is on hold since a rollback; no refresh begins until it is released."""
+
+    exit_code = 6
+
+
 class EnvironmentFault(ForesetError):
     """Java, Spark, jars, ports, memory or the warehouse's disk: the machine is not ready."""
 

@@ -214,6 +214,7 @@ def test_what_a_task_found_makes_others_needless(specs: Path) -> None:
     assert needless("capture", status="moved", idle=[2], built=[1]) == {
         "stratum_2.delete", "stratum_2.insert", "stratum_1.delete",
     }  # fmt: skip
+    assert needless("open", status="held") == {"capture"} | strata | end
     assert needless("quality", status="dry-run") == {"commit", "publish"}
     assert needless("quality", status="passed") == set()
     for task in ("open", "capture", "verify"):  # the whole run was cleared after its commit: each says so
@@ -276,6 +277,23 @@ def test_a_task_that_fails_in_any_way_is_told_to_the_warehouse(specs: Path, tmp_
         assert found is not None
         assert (found.message, found.error) == (f"lost in {name}", "SourceError")
         assert found.phase == (name.split(".")[0].replace("_", "-") if "." in name else name)
+
+
+def test_a_group_on_hold_is_skipped_with_the_reason(specs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from airflow.sdk.exceptions import AirflowSkipException
+
+    from foreset.orchestrate.dags import load_dags
+    from foreset.orchestrate.operators import PhaseOperator
+
+    dag = next(dag for dag in load_dags(Places(specs, "warehouse")) if dag.dag_id == "foreset_diamond")
+    skipped: list[str] = []
+    facts = {"status": "held", "reason": "group diamond is on hold", "hint": "release it"}
+    monkeypatch.setattr(PhaseOperator, "_perform", lambda *_: facts)
+    monkeypatch.setattr(PhaseOperator, "skip", lambda _, tasks, **__: skipped.extend(task.task_id for task in tasks))
+    with pytest.raises(AirflowSkipException, match="on hold; release it"):
+        dag.task_dict["open"].execute({"ti": SimpleNamespace(xcom_push=lambda **_: None)})
+    assert {"capture", "verify", "commit", "publish"} <= set(skipped)
+    assert "close" not in skipped
 
 
 def test_projects_without_a_dags_folder_get_the_same_files(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ class Exit(IntEnum):
     NOT_VERIFIED = 3
     FENCED = 4
     ENVIRONMENT = 5
+    HELD = 6
     INTERRUPTED = 130
     BROKEN_PIPE = 141
 
@@ -25,5 +26,6 @@ MEANINGS = {
     Exit.NOT_VERIFIED: "a test, verification or quality check failed",
     Exit.FENCED: "another refresh came first",
     Exit.ENVIRONMENT: "the machine is not ready",
+    Exit.HELD: "the group is on hold since a rollback",
 }
 EPILOG = "Exit codes: " + ", ".join(f"{code.value} {meaning}" for code, meaning in MEANINGS.items()) + "."

@@ -114,13 +114,15 @@ def _status(opened: Opened, group: str) -> dict[str, Any]:
     from foreset.ir.program import is_hidden
     from foreset.store import manifest
     from foreset.store.attempts import last_failure
+    from foreset.store.holds import held
 
     layout = opened.layout(group)
     row = manifest.newest(layout.root, group)
     failed = last_failure(layout, row.seq if row else 0)
     attempt = dataclasses.asdict(failed) if failed else None
     if row is None:
-        return {"group": group, "seq": None, "last_attempt": attempt}
+        return {"group": group, "seq": None, "last_attempt": attempt, "hold": None}
+    hold = held(layout)
     where = {name: record.get("engine", "") for record in row.extra.get("strata", ()) for name in record["views"]}
     views = {
         name: {"rows": pin.rows, "inserted": pin.inserted, "deleted": pin.deleted, "strategy": pin.strategy,
@@ -130,7 +132,8 @@ def _status(opened: Opened, group: str) -> dict[str, Any]:
     pins = row.sources.items()
     sources = {name: {"read": pin.to_version, "now": _head(layout.root, pin.table)} for name, pin in pins}
     return {"group": group, "seq": row.seq, "committed_at": row.committed_at, "views": views, "sources": sources,
-            "verification": row.verification, "quality": row.quality, "last_attempt": attempt}  # fmt: skip
+            "verification": row.verification, "quality": row.quality, "last_attempt": attempt,
+            "hold": dataclasses.asdict(hold) if hold else None}  # fmt: skip
 
 
 def _head(root: str, table: str) -> int | None:
@@ -139,6 +142,20 @@ def _head(root: str, table: str) -> int | None:
 
     opened = delta.open_table(table_path(root, table))
     return opened.version() if opened else None
+
+
+def _hold_lines(group: str, hold: dict[str, Any] | None) -> list[str]:
+    """That refreshes are held, since when, and what ends it."""
+    from foreset.cli.output import visible
+    from foreset.reports import words
+    from foreset.reports.directory import moment
+    from foreset.store.holds import release_command
+
+    if hold is None:
+        return []
+    since = f"on hold since {words.moment(moment(hold['at']))}, with the contents of seq {hold['contents_of']}"
+    why = f" ({hold['why']})" if hold["why"] else ""
+    return [visible(f"  {since}{why}: `{release_command(group)}` lets refreshes go on")]
 
 
 def _attempt_lines(attempt: dict[str, Any] | None) -> list[str]:
@@ -169,7 +186,7 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
     stale = f"behind: {', '.join(moved)} versions" if moved else "up to date"
     head = f"{found['group']}: seq {found['seq']}, {found['committed_at']}, {stale}"
     width = max((len(name) for name in found["views"]), default=0)
-    return [head, *failed, *(
+    return [head, *_hold_lines(found["group"], found["hold"]), *failed, *(
         f"  {name:<{width}}  {view['rows']:>12,} rows  +{view['inserted']:,} -{view['deleted']:,}  {view['strategy']}"
         + (f", {view['engine']}" if view["engine"] else "")
         for name, view in found["views"].items()

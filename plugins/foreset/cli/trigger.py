@@ -105,6 +105,8 @@ def summary(outcome: Outcome) -> str:
             told = outcome.failure
             hint = f"\n  = hint: {told['hint']}" if told.get("hint") else ""
             return f"{head} failed in {told['phase']}: {told['message']}{hint}"
+        case _, "held":
+            return f"{outcome.group}: on hold since a rollback; `foreset rollback {outcome.group} --release` ends that"
         case _, "unchanged":
             return f"{outcome.group}: no source has moved since seq {outcome.seq} ({outcome.seconds:.1f} s)"
         case _, "dry-run":

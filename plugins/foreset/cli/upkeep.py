@@ -10,7 +10,10 @@ from foreset.cli.completing import group_names
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 
 Group = Annotated[str, typer.Argument(metavar="GROUP", autocompletion=group_names, help="The group.")]
-Target = Annotated[int, typer.Argument(metavar="SEQ", help="The refresh whose contents come back.")]
+Target = Annotated[int | None, typer.Argument(metavar="SEQ", help="The refresh whose contents come back.")]
+Holding = Annotated[bool, typer.Option("--hold", help="Let no refresh begin afterwards, until --release.")]
+Why = Annotated[str, typer.Option("--why", help="Why refreshes are on hold; whoever meets the hold reads it.")]
+Release = Annotated[bool, typer.Option("--release", help="Let refreshes go on after a rollback with --hold.")]
 Keep = Annotated[int, typer.Option("--keep", metavar="N", help="Keep the last N refreshes readable.")]
 Sample = Annotated[int, typer.Option("--sample", metavar="N", help="How many rows to recompute.")]
 Fix = Annotated[bool, typer.Option("--fix", help="First fetch the Delta jars, if they are not there.")]
@@ -18,24 +21,43 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would go, and 
 
 
 def rollback(
-    group: Group, seq: Target, *, json: AsJson = False, specs: Specs = SPECS, warehouse: Warehouse = WAREHOUSE
+    group: Group,
+    seq: Target = None,
+    *,
+    hold: Holding = False,
+    why: Why = "",
+    release: Release = False,
+    json: AsJson = False,
+    specs: Specs = SPECS,
+    warehouse: Warehouse = WAREHOUSE,
 ) -> None:
     """Publish the contents of an earlier refresh as a new one.
 
     Nothing is lost: the next refresh goes on from there.
     """
     from foreset.cli.output import say, say_json
+    from foreset.errors import UsageError
     from foreset.refresh.committing import engine_version
     from foreset.refresh.whole import new_refresh_id
+    from foreset.store import holds
     from foreset.store.rollback import roll_back
     from foreset.warehouse import open_warehouse
 
+    if release != (seq is None) or (release and hold) or (why and not hold):
+        hint = "write GROUP SEQ, GROUP SEQ --hold --why TEXT, or GROUP --release"
+        raise UsageError("a rollback goes to one earlier refresh, or releases the group", hint)
     layout = open_warehouse(warehouse, str(specs)).existing(group)
-    done = roll_back(layout, seq, new_refresh_id(), engine_version=engine_version())
+    if seq is None:
+        there = holds.release(layout)
+        told = "refreshes may go on" if there else "it was not on hold"
+        say_json({"group": group, "released": there}) if json else say(f"{group}: {told}")
+        return
+    done = roll_back(layout, seq, new_refresh_id(), engine_version=engine_version(), hold=why if hold else None)
     if json:
-        say_json({"group": group, "seq": done.seq, "contents_of": seq})
-    else:
-        say(f"{group}: seq {done.seq} has the contents of seq {seq}; the next refresh goes on from there")
+        say_json({"group": group, "seq": done.seq, "contents_of": seq, "hold": hold})
+        return
+    then = f"refreshes stop until `{holds.release_command(group)}`" if hold else "the next refresh goes on from there"
+    say(f"{group}: seq {done.seq} has the contents of seq {seq}; {then}")
 
 
 def gc(

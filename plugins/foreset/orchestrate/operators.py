@@ -79,6 +79,8 @@ class PhaseOperator(BaseOperator, SkipMixin):
         if needless:
             ti.xcom_push(key="return_value", value=facts)
             self.skip(ti=ti, tasks=needless)
+        if facts.get("status") == "held" and self.phase == "open":
+            raise AirflowSkipException(f"{facts['reason']}; {facts['hint']}")
         return facts
 
     def _release(self, context: Context) -> None:
@@ -121,7 +123,7 @@ class PhaseOperator(BaseOperator, SkipMixin):
         after: dict[str, DAGNode] = {
             task.task_id: task for task in self.get_flat_relatives(upstream=False) if not task.is_teardown
         }
-        if facts.get("status") in ("unchanged", "dry-run"):
+        if facts.get("status") in ("unchanged", "dry-run", "held"):
             return list(after.values())
         if self.phase != "capture" or facts["status"] != "moved":
             return []

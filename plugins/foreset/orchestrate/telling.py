@@ -35,6 +35,9 @@ def sentences(phase: str, facts: Facts) -> Iterator[str]:
     if phase not in ("capture", "close") and status == "unchanged":
         yield "no source had moved: there is nothing to do"
         return
+    if status == "held":
+        yield f"{facts['reason']}: nothing is done; {facts['hint']}" if phase == "open" else "the group is on hold"
+        return
     match phase:
         case "session":
             starts = "; it starts when a change is too big for the task itself" if facts["spark"] == "embedded" else ""

@@ -10,6 +10,7 @@ from foreset.errors import (
     EnvironmentFault,
     Fenced,
     ForesetError,
+    Held,
     QualityFailed,
     SourceError,
     SpecError,
@@ -79,11 +80,11 @@ def note_ended(warehouse: str, group: str, request: Request, phase: str, error: 
 def note_failure(layout: Layout, request: Request, phase: str, error: BaseException) -> None:
     """Keep a failure as the group's last attempt: the command line, jobs and Airflow's tasks all end here.
 
-    Not that another refresh was first, nor what was only tried, nor a correction that was refused: nothing that
-    readers wait for has failed.
+    Not that another refresh was first or that the group is on hold, nor what was only tried, nor a correction that
+    was refused: nothing that readers wait for has failed.
     """
     refused = request.edit is not None and isinstance(error, UsageError)
-    if isinstance(error, Fenced) or request.dry_run or refused:
+    if isinstance(error, (Fenced, Held)) or request.dry_run or refused:
         return
     with suppress(OSError, EnvironmentFault):  # the first fault is the one to be told
         newest = manifest.newest(layout.root, layout.group)

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from foreset.diagnostics import Report
-from foreset.errors import EnvironmentFault, SpecError
+from foreset.errors import EnvironmentFault, Held, SpecError
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering
 from foreset.plan.fingerprint import fingerprints
@@ -22,6 +22,7 @@ from foreset.spec.suites import suite_files
 from foreset.store import events, files
 from foreset.store.capture import RecordedPin, current_pin
 from foreset.store.epochs import Run, close_run, load_run, open_run
+from foreset.store.holds import refuse_if_held
 from foreset.store.layout import Layout, join
 from foreset.store.manifest import AlreadyCommitted, find_refresh, history, newest
 from foreset.store.rows import ManifestRow, SourcePin
@@ -50,12 +51,17 @@ def open_refresh(
             return {source.name: last.sources[source.name] for source in program.sources}  # a correction, and no more
         return {source.name: _pin(spark, layout, program, layering, source.name, last) for source in program.sources}
 
+    publishes_news = not (request.edit or request.dry_run)
     if not _committed(layout, request.refresh_id):  # an edit that cannot be is refused before anything is opened
+        if publishes_news:
+            refuse_if_held(layout)
         before = edits_of(newest(layout.root, layout.group))
         read_spec(text, file, suites, edited(before, request.edit, layout.group, program))
     run = open_run(layout, request.refresh_id, vector, force=request.force)
     if isinstance(run, AlreadyCommitted):
         return run
+    if publishes_news:
+        _still_released(run)
     try:
         return _planned(spark, run, (text, file), suites, request, listen)
     except BaseException as error:
@@ -91,6 +97,15 @@ def _planned(
     plan = RefreshPlan(group, file, text, request.mode, request.verify, request.note, marks, rebuild, suites, now)
     files.write_once(join(run.directory, PLAN), plan.to_json())
     return _context(spark, run, past, listen)
+
+
+def _still_released(run: Run) -> None:
+    """A hold may have come, with its rollback, before the epoch of this run was opened."""
+    try:
+        refuse_if_held(run.layout)
+    except Held:
+        close_run(run, "held")
+        raise
 
 
 def resume(spark: SparkSession, run: Run, listen: Listener = lambda _: None) -> Context:

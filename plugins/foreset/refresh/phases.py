@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from foreset.errors import EnvironmentFault, Fenced
+from foreset.errors import EnvironmentFault, Fenced, Held
 from foreset.ir.program import is_hidden
 from foreset.plan.frozen import Request
 from foreset.refresh.asking import nothing_new
@@ -34,6 +34,7 @@ from foreset.session.lazy import lazy_session
 from foreset.session.locations import absolute_warehouse
 from foreset.session.open import open_session
 from foreset.store import epochs, manifest
+from foreset.store.holds import held
 from foreset.store.layout import Layout
 from foreset.store.manifest import AlreadyCommitted
 
@@ -102,7 +103,10 @@ def _session(job: Job) -> Facts:
 
 def _open(spark: SparkSession, layout: Layout, job: Job, listen: Listener) -> Facts:
     spec = Path(job.spec).read_text(encoding="utf-8"), job.spec
-    opened = open_refresh(spark, layout, spec, job.request, listen)
+    try:
+        opened = open_refresh(spark, layout, spec, job.request, listen)
+    except Held as held:  # somebody wants it so: no failure, and no alarm each night
+        return {"status": "held", "reason": held.message, "hint": held.hint}
     if isinstance(opened, AlreadyCommitted):
         return {"status": "committed", "seq": opened.seq}
     versions = {name: pin.to_version for name, pin in opened.run.sources.items()}
@@ -180,7 +184,8 @@ def _close(layout: Layout, refresh_id: str) -> Facts:
         return {"status": "committed", "seq": row.seq}
     holder = epochs.holder(layout)
     if holder is None or holder.refresh_id != refresh_id:
-        return {"status": "never opened" if holder is None else "fenced"}
+        fenced = "held" if held(layout) else "fenced"
+        return {"status": "never opened" if holder is None else fenced}
     if not holder.closed:
         epochs.close_epoch(layout, holder.epoch, "failed")
     last = manifest.newest(layout.root, layout.group)

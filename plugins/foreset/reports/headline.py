@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from foreset.reports import words
 from foreset.reports.due import overdue
-from foreset.reports.model import Moment, Published, Run, State
+from foreset.reports.model import Moment, OnHold, Published, Run, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,21 @@ def group_headline(latest: Run | None, now: Moment | None = None) -> Headline:
     """The answer for a group: that of its latest refresh, if the next one is not overdue."""
     if latest is None:
         return Headline("Not yet", "This group was never refreshed: there are no numbers to trust.", "wait")
+    if latest.on_hold is not None and latest.newest is not None:
+        return _held(latest.on_hold, latest.newest)
     due = _overdue(latest, now or datetime.datetime.now(datetime.UTC))
     if due is not None and latest.newest is not None and latest.state in (State.COMMITTED, State.UNCHANGED):
         late = f"The refresh that was due on {words.moment(due)} has not begun"
         return Headline("Not up to date", f"{late}. Readers see {named(latest.newest)}.", "caution")
     return headline(latest)
+
+
+def _held(found: OnHold, newest: Published) -> Headline:
+    """Readers see what somebody chose for them, and no refresh changes it."""
+    seen = f"readers see {named(newest)}, with the numbers of refresh {found.contents_of}"
+    why = f", because: {words.clipped(found.why)}" if found.why else ""
+    since = f"Somebody put this group on hold on {words.moment(found.since)}{why}; {seen}."
+    return Headline("On hold", f"{since} To let refreshes go on: {found.release}", "caution")
 
 
 def _overdue(latest: Run, now: Moment) -> Moment | None:

@@ -153,6 +153,16 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
+class OnHold:
+    """That no refresh of the group may begin, since a rollback."""
+
+    since: Moment | None
+    contents_of: int
+    why: str = ""
+    release: str = ""  # the command that ends it
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One refresh."""
 
@@ -186,6 +196,7 @@ class Run:
     failures: Sequence[Failure] = ()  # of all attempts, oldest first
     silent_for: float | None = None
     scheduler: str = ""  # what Airflow says of its run; "" outside Airflow
+    on_hold: OnHold | None = None  # the group, now
 
     @property
     def failure(self) -> Failure | None:

@@ -12,10 +12,11 @@ from foreset.errors import UsageError
 from foreset.ir.program import Program
 from foreset.reports import directory, facts
 from foreset.reports.directory import Directory, moment
-from foreset.reports.model import Failure, History, Published, Quality, Run, State
+from foreset.reports.model import Failure, History, OnHold, Published, Quality, Run, State
 from foreset.store import files, manifest
 from foreset.store.attempts import FailedAttempt, last_failure
 from foreset.store.epochs import PATIENCE, outcome
+from foreset.store.holds import held, release_command
 from foreset.store.layout import Layout, join
 from foreset.store.rows import ManifestRow
 
@@ -73,9 +74,16 @@ def read_seq(layout: Layout, seq: int | None = None) -> Run:
 
 
 def latest_run(layout: Layout, history: History | None = None) -> Run | None:
-    """The refresh that was begun last, published or not; None for a group that was never refreshed."""
+    """The refresh that was begun last, published or not, and whether the group is on hold; None for a new group."""
     runs = (history or read_history(layout, limit=1)).runs
-    return read_run(layout, runs[0].refresh_id) if runs else None
+    return replace(read_run(layout, runs[0].refresh_id), on_hold=_on_hold(layout)) if runs else None
+
+
+def _on_hold(layout: Layout) -> OnHold | None:
+    found = held(layout)
+    if found is None:
+        return None
+    return OnHold(moment(found.at), found.contents_of, found.why, release_command(layout.group))
 
 
 def read_history(layout: Layout, limit: int = RUNS_SHOWN) -> History:
@@ -232,7 +240,7 @@ def _state(ledger: Ledger, found: Directory, silent: float | None, scheduler: st
         ended = closed.get("outcome")
         if ended in (State.UNCHANGED, State.TRIAL):
             return State(str(ended))
-        return State.FENCED if _was_fenced(failed) else State.FAILED
+        return State.FENCED if _was_fenced(failed) or ended == "held" else State.FAILED
     if failed is not None and found.events.index(failed) > begun and not _went_on(found, failed):
         return State.FENCED if _was_fenced(failed) else State.FAILED
     if _nothing_moved(found):

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from foreset.errors import EnvironmentFault, UsageError
-from foreset.store import arrow, differentials, epochs, leases, manifest
+from foreset.store import arrow, differentials, epochs, holds, leases, manifest
 from foreset.store.layout import Layout
 from foreset.store.protocol import AlreadyCommitted, Committed
 from foreset.store.rows import ManifestRow, ViewPin
@@ -23,9 +23,36 @@ if TYPE_CHECKING:
 
 
 def roll_back(
-    layout: Layout, to_seq: int, refresh_id: str, *, engine_version: str = "", force: bool = False
+    layout: Layout,
+    to_seq: int,
+    refresh_id: str,
+    *,
+    engine_version: str = "",
+    force: bool = False,
+    hold: str | None = None,
 ) -> Committed | AlreadyCommitted:
-    """Publish the contents of `to_seq` as the newest seq; the same `refresh_id` twice does it once."""
+    """Publish the contents of `to_seq` as the newest seq; the same `refresh_id` twice does it once.
+
+    `hold` says why no refresh may begin afterwards. It is in force before the rollback opens: a refresh that has not
+    opened by then sees it, and one that has is fenced, or keeps the rollback out.
+    """
+    if hold is None:
+        return _rolled_back(layout, to_seq, refresh_id, engine_version, force=force)
+    before = holds.held(layout)
+    holds.hold(layout, to_seq, hold)
+    try:
+        return _rolled_back(layout, to_seq, refresh_id, engine_version, force=force)
+    except Exception:
+        if before is None:
+            holds.release(layout)
+        else:
+            holds.hold(layout, before.contents_of, before.why)
+        raise
+
+
+def _rolled_back(
+    layout: Layout, to_seq: int, refresh_id: str, engine_version: str, *, force: bool
+) -> Committed | AlreadyCommitted:
     run = epochs.open_run(layout, refresh_id, lambda last: last.sources if last else {}, force=force)
     if isinstance(run, AlreadyCommitted):
         return run
