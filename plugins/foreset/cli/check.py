@@ -35,7 +35,7 @@ Targets = Annotated[
 ]
 Written = Annotated[Format, typer.Option("--format", help="For people, for programs, or as annotations of GitHub.")]
 Against = Annotated[
-    bool, typer.Option("--against-warehouse", help="Say too what the next refresh would rebuild, and what that costs.")
+    bool, typer.Option("--against-warehouse", help="Hold sources to their tables; say what would be rebuilt.")
 ]
 
 
@@ -58,6 +58,8 @@ def check(
     from foreset.render import as_mapping, render_github, render_json
 
     found = groups(specs, targets or ())
+    if against_warehouse:
+        found = tuple(_held_to_tables(group, warehouse) for group in found)
     faults = [fault for group in found for fault in group.diagnostics]
     ahead = _ahead(found, warehouse) if against_warehouse else []
     if against_warehouse and (json or format is Format.JSON):
@@ -71,6 +73,19 @@ def check(
         say("\n".join([_text(found), *(line for forecast in ahead for line in forecast_lines(forecast))]))
     if any(group.errors for group in found) or any(forecast.refused for forecast in ahead):
         raise typer.Exit(Exit.BAD_SPEC)
+
+
+def _held_to_tables(group: Understood, warehouse: str) -> Understood:
+    """The group with the faults of its sources, as tables are now."""
+    from dataclasses import replace
+
+    from foreset.refresh.against import source_faults
+    from foreset.session.locations import absolute_warehouse
+
+    if group.written is None or group.errors:
+        return group
+    faults = source_faults(absolute_warehouse(warehouse), group.written)
+    return replace(group, diagnostics=(*group.diagnostics, *faults))
 
 
 def _ahead(found: Sequence[Understood], warehouse: str) -> list[Forecast]:

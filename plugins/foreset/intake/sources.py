@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from foreset.diagnostics import did_you_mean
 from foreset.errors import SourceError, SpecError, UsageError
 from foreset.intake.names import plain_name
 from foreset.intake.tables import place_of
@@ -14,7 +13,7 @@ from foreset.spec.load import SUFFIXES, Loaded, load_folder, load_text
 from foreset.spec.shapes import NAME, RESERVED
 from foreset.store import delta
 from foreset.store.capture.versions import TableColumn, parse_columns
-from foreset.store.catalog import is_signed, key_of, tables_below
+from foreset.store.catalog import is_signed, key_of, nearest, tables_below
 
 
 def source_of(root: str, table: str, name: str = "") -> NewSource:
@@ -23,7 +22,7 @@ def source_of(root: str, table: str, name: str = "") -> NewSource:
     with delta.reading(path):
         opened = delta.open_table(path)
     if opened is None:
-        raise SourceError(f"there is no table {table} in {root}", no_table_hint(table, tables_below(root)))
+        raise SourceError(f"there is no table {table} in {root}", nearest(table, tables_below(root)))
     columns = parse_columns(opened.schema().to_json())
     if is_signed(column.name for column in columns):
         group, _, view = table.strip("/").partition("/")
@@ -39,14 +38,6 @@ def source_of(root: str, table: str, name: str = "") -> NewSource:
         raise UsageError(f"`{called}` cannot be the name of a source", "take small letters, digits and underscores")
     types = {name: kind for name, column in kept.items() if (kind := column.type)}
     return NewSource(called, table.strip("/"), types, key, left_out)
-
-
-def no_table_hint(table: str, known: Sequence[str]) -> str:
-    """The nearest tables first."""
-    if not known:
-        return "there are no tables yet; `foreset import FILE TABLE` makes one from a file"
-    near = did_you_mean(table, known)
-    return " ".join(filter(None, (near, f"tables there: {', '.join(known[:20])}{', ...' if len(known) > 20 else ''}")))
 
 
 def _kept(columns: Sequence[TableColumn]) -> tuple[dict[str, TableColumn], list[str]]:

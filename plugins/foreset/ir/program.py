@@ -41,6 +41,7 @@ class Source:
     description: str = ""
     key: tuple[str, ...] = ()  # columns in which no two rows agree; empty where none is declared
     span: Span | None = field(default=None, compare=False, repr=False)
+    place_span: Span | None = field(default=None, compare=False, repr=False)  # of `table:` or `view:`
 
     @property
     def key_places(self) -> tuple[int, ...]:

@@ -208,6 +208,7 @@ def _source(name: Scalar, fields: Fields, report: Report) -> Source:
         fields.text("description"),
         _key(name.value, fields, declared, report),
         span=name.span,
+        place_span=fields.span_of("view" if view else "table"),
     )
 
 

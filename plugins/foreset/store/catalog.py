@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from foreset.diagnostics import did_you_mean
 from foreset.store import delta
 from foreset.store.layout import PRIVATE, is_local
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 KEY = "foreset.key"  # of a column: its place in the key, from 1
+SHOWN = 12  # tables that a hint lists
 DEEPEST = 6  # folders below each other
 
 
@@ -22,6 +25,16 @@ def tables_below(root: str) -> list[str]:
     if not is_local(root) or not Path(root).is_dir():
         return []
     return sorted(_tables(Path(root), "", DEEPEST, groups_of(root)))
+
+
+def nearest(table: str, known: Sequence[str]) -> str:
+    """What to say where a table is missing: the tables that are there, those with names like it first."""
+    if not known:
+        return "there are no tables yet; `foreset import FILE TABLE` makes one from a file"
+    ordered = sorted(known, key=lambda one: (-SequenceMatcher(None, table, one).ratio(), one))
+    more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
+    there = f"tables there: {', '.join(ordered[:SHOWN])}{more}"
+    return " ".join(filter(None, (did_you_mean(table, known), there)))
 
 
 def groups_of(root: str) -> frozenset[str]:
