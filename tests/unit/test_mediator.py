@@ -35,7 +35,7 @@ def test_the_tutorial_prints_what_happens(mediator: ModuleType, tmp_path: Path) 
 def test_its_rules_on_the_page_are_those_of_the_spec() -> None:
     page = (ROOT / "docs/mediated.md").read_text(encoding="utf-8")
     spec = re.sub(r" +", " ", (ROOT / "view_specs/law_enforcement.yaml").read_text(encoding="utf-8"))
-    for line in re.search(r"```\nseen\(.*?```", page, re.DOTALL)[0].strip("`\n").splitlines():
+    for line in re.search(r"```datalog excerpt\nseen\(.*?```", page, re.DOTALL)[0].splitlines()[1:-1]:
         assert re.sub(r" +", " ", line) in spec
 
 
