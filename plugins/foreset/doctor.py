@@ -33,13 +33,20 @@ from foreset.session.state import Fit
 
 # What was resolved and run together (requirements.in); the first part of a version must agree.
 PINNED = {
-    "pyspark": "4.1.3",
-    "pyspark-client": "4.1.3",
-    "delta-spark": "4.4.0",
     "deltalake": "1.6.6",
+    "duckdb": "2.0.",
     "pandas": "2.",
+    "pyspark": "4.1.3",
+    "delta-spark": "4.4.0",
     "great-expectations": "1.24.",
+    "apache-airflow": "3.3.",
 }
+OPTIONAL = {
+    "pyspark": "refreshes that are too large for this process",
+    "delta-spark": "refreshes that are too large for this process",
+    "great-expectations": "expectations other than `deny:`",
+    "apache-airflow": "DAGs, reports in Airflow and `foreset up`",
+}  # what does without them, and what does not
 SETUP = 'in a checkout run `make setup`; else  pip install "foreset[all]"  installs the tested versions'
 GIGABYTE = 1024**3
 
@@ -116,18 +123,15 @@ def java_major(said: str) -> int:
 
 
 def _versions() -> Iterator[Finding]:
-    installed: dict[str, str] = {}
     for name, pinned in PINNED.items():
-        try:
-            installed[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            yield Finding(f"version of {name}", Status.FAIL, f"{name} is not installed (tested: {pinned})", SETUP)
+        if (version := _version(name)) is None:
+            status = Status.WARN if name in OPTIONAL else Status.FAIL
+            lacking = f"{name} is not installed (tested: {pinned}); it is for {OPTIONAL.get(name, 'every refresh')}"
+            yield Finding(f"version of {name}", status, lacking, SETUP)
             continue
-        fact = f"{name} {installed[name]} (tested: {pinned})"
-        good = installed[name].startswith(pinned)
-        yield _verdict(f"version of {name}", fact, SETUP, good=good, otherwise=Status.WARN)
-    spark, client = installed.get("pyspark"), installed.get("pyspark-client")
-    if spark and client:
+        fact = f"{name} {version} (tested: {pinned})"
+        yield _verdict(f"version of {name}", fact, SETUP, good=version.startswith(pinned), otherwise=Status.WARN)
+    if (spark := _version("pyspark")) and (client := _version("pyspark-client")):
         yield _verdict(
             "pyspark and pyspark-client",
             f"pyspark {spark} and pyspark-client {client} share one folder",
@@ -135,6 +139,14 @@ def _versions() -> Iterator[Finding]:
             f"pyspark-client=={spark}",
             good=spark == client,
         )
+
+
+def _version(name: str) -> str | None:
+    """The installed version of a distribution; None where it is not installed."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def _jars() -> Iterator[Finding]:
