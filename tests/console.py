@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.docs_blocks import EXCERPT
+
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```", re.DOTALL | re.MULTILINE)
 SECONDS = re.compile(r"\b\d+\.\d+ s\b")  # the only thing that differs from run to run
@@ -44,7 +46,7 @@ def as_run(page: str, shell: Shell) -> str:
 
     def block(found: re.Match[str]) -> str:
         kind, file, body = found.groups()
-        if file:
+        if file and file != EXCERPT:
             path = shell.folder / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(body, encoding="utf-8")

@@ -23,7 +23,7 @@ from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import load_text
 from foreset.testing.run import run_tests
 
-LANGUAGES = {"yaml", "python", "sh", "sql", "console", "text", "json"}
+LANGUAGES = {"yaml", "python", "sh", "sql", "console", "text", "json", "csv"}
 CONSOLE = {"README.md", "docs/your-data.md"}  # their own tests run them and compare what is printed
 NIGHTS = (("ab", "bc"), ("cd",), ("de",), ("ef",), ("bd",), ("xy",), ("yz",))  # a load each
 
