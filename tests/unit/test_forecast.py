@@ -82,7 +82,7 @@ def test_a_changed_view_and_what_reads_it(world: World) -> None:
     assert {one.view: (one.action, one.reason) for one in found.views} == {
         "closure": (Action.REBUILD, "its definition has changed"),
         "loop": (Action.REBUILD, "it reads `closure`, which changed"),
-        "dead_end": (Action.KEEP, "it means what it meant"),
+        "dead_end": (Action.KEEP, "its definition has not changed"),
     }
     assert [(one.views, dict(one.reads)) for one in found.building] == [
         (("closure",), {"edge": 7, "closure": 1000}),

@@ -27,7 +27,7 @@ class Mode(StrEnum):
 
 Group = Annotated[str, typer.Argument(metavar="GROUP", autocompletion=group_names, help="The group to refresh.")]
 Modes = Annotated[
-    Mode, typer.Option("--mode", help="auto may recompute; incremental only if history is missing; strict never.")
+    Mode, typer.Option("--mode", help="incremental recomputes only where it must; strict fails rather than recompute.")
 ]
 Verify = Annotated[str, typer.Option("--verify", metavar="N|full|off", help="How many rows to check by recomputation.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Compute and verify, but publish nothing.")]

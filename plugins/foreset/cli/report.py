@@ -77,7 +77,8 @@ def _refresh(layout: Layout, run: str | None, seq: int | None) -> Run:
     if found is None or (run is not None and found.state is State.UNOPENED):
         known = ", ".join(one.refresh_id for one in reading.read_history(layout, limit=3).runs)
         what = f"no refresh `{run}`" if run is not None else "no refresh yet"
-        raise UsageError(f"group {layout.group} has {what}", f"its last ones: {known}" if known else "it has none")
+        hint = f"its last ones: {known}" if known else f"run `foreset refresh {layout.group}` first"
+        raise UsageError(f"group {layout.group} has {what}", hint)
     return found
 
 

@@ -201,7 +201,7 @@ def _too_big(strategy: str, situation: Situation, changed: Mapping[str, Size]) -
             return f"{told}, a recompute took {recomputed:.1f} s"
         return ""
     if delta > rows:  # most are new, so a share of what was there would be no share
-        return f"{delta:,} rows changed, where it read {rows:,} before"
+        return f"{delta:,} rows changed, more than the {rows:,} that it read in all before"
     if delta > RECOMPUTE_SHARE * rows:
         share = 100 * delta / rows
         return f"{delta:,} of {rows:,} rows that it reads changed ({share:.0f} %): more than {RECOMPUTE_SHARE:.0%}"

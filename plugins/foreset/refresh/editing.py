@@ -92,7 +92,7 @@ def asked(
 ) -> dict[str, Any]:
     """A request to edit, with its evidence; UsageError where it is not one thing."""
     if sum(map(bool, (delete, insert, undo is not None))) != 1:
-        raise UsageError("an edit is one of: delete, insert, undo", "as in --delete 'X = 6'")
+        raise UsageError("an edit is one of: delete, insert, undo", "for example:  --delete 'x = 6'")
     row = manifest.newest(layout.root, layout.group)
     if row is None:
         raise UsageError(

@@ -109,7 +109,7 @@ def forecast(layout: Layout, program: Program, layering: Layering) -> Forecast:
 def _outlook(view: str, reasons: Mapping[str, str], last: ManifestRow | None) -> Outlook:
     pin = last.views.get(view) if last else None
     if view not in reasons:
-        return Outlook(view, Action.KEEP, "it means what it meant", pin.rows if pin else 0)
+        return Outlook(view, Action.KEEP, "its definition has not changed", pin.rows if pin else 0)
     return Outlook(view, Action.REBUILD if pin else Action.ADD, reasons[view], pin.rows if pin else 0)
 
 

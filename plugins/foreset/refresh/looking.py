@@ -79,7 +79,8 @@ def region(where: str, view: str, columns: Sequence[Column]) -> Constraint:
         return read_constraint(where, variables_of(known), in_capitals=True) if where else TRUE
     except BadConstraint as wrong:
         told = ", ".join(f"{column.name} {column.type}" for column in declared(columns))
-        raise UsageError(f"`{where}` says nothing of `{view}`: {wrong.message}", f"its columns are {told}") from None
+        message = f"`{where}` is no condition on the columns of `{view}`: {wrong.message}"
+        raise UsageError(message, f"its columns are {told}") from None
 
 
 def _entries(layout: Layout, view: str, at: int | None) -> tuple[tuple[Column, ...], list[Row]]:

@@ -139,7 +139,7 @@ def row_of(view: View, given: str | Sequence[object] | Mapping[str, object]) -> 
 def _paired(view: View, values: Sequence[Any]) -> list[tuple[Any, Column]]:
     if len(values) != len(view.columns):
         names = ", ".join(column.name for column in view.columns)
-        hint = f"as in foreset why GROUP.{view.name} '{names}'"
+        hint = f"give a value for each of its columns, in their order: {names}"
         raise UsageError(f"`{view.name}` has {len(view.columns)} columns, {len(values)} values were given", hint)
     return list(zip(values, view.columns, strict=True))
 

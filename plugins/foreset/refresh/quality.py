@@ -57,7 +57,8 @@ def _failed(facts: Facts) -> QualityFailed:
     many = "1 expectation does" if len(found) == 1 else f"{len(found)} expectations do"
     return QualityFailed(
         f"{many} not hold, so nothing was published:\n  " + "\n  ".join(lines),
-        "mend the data and refresh again; what may pass gets `severity: warning` in the spec",
+        "correct the rows in the source and refresh again; or, if such rows may be published, give the expectation "
+        "`severity: warning` in the spec",
     )
 
 

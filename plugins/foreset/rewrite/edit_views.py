@@ -38,7 +38,7 @@ def region_of(edit: Edit, columns: Sequence[Column]) -> Constraint:
         found = read_constraint(edit.region, variables_of(known), in_capitals=True)
     except BadConstraint as wrong:
         names = ", ".join(f"{column.name} {column.type}" for column in own)
-        raise UsageError(f"`{edit.region}` is no region of `{edit.view}`: {wrong.message}",
+        raise UsageError(f"`{edit.region}` is no condition on the columns of `{edit.view}`: {wrong.message}",
                          wrong.hint or f"its columns are {names}") from None  # fmt: skip
     if not satisfiable(found):
         raise UsageError(f"`{edit.region}` can never hold", "nothing would be edited")
