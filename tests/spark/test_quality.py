@@ -108,6 +108,25 @@ def test_a_critical_one_stops_before_the_commit(world: Cities) -> None:
     assert words(wh.read("reach.closure")) == {"ab", "ac", "bc"}
 
 
+@pytest.mark.parametrize("in_process_rows", [phase.IN_PROCESS_ROWS, 0])
+def test_known_violations_are_those_of_the_whole_state(
+    world: Cities, monkeypatch: pytest.MonkeyPatch, in_process_rows: int
+) -> None:
+    """Rows and bindings, counted in process or in Spark, night by night, against the published view."""
+    monkeypatch.setattr(phase, "IN_PROCESS_ROWS", in_process_rows)
+    world.expect({"deny": "closure(X, X)", "severity": "warning"}, {"not_null": "src", "severity": "warning"})
+    wh = world.open()
+    nights = ([], [("+", "ca"), ("+", (None, "b"))], [("+", "cd")], [("-", "bc"), ("+", "dd")], [("-", "dd")])
+    for night in nights:
+        for sign, road in night:
+            world.insert(road) if sign == "+" else world.delete(road)
+        wh.refresh("reach", mode="incremental")
+        rows = wh.read("reach.closure").to_pylist()
+        loops, nulls = world.outcome()
+        assert loops["known"] == sum(row["src"] is not None and row["src"] == row["dst"] for row in rows)
+        assert nulls["known"] == sum(row["src"] is None for row in rows)
+
+
 def test_warnings_are_reported_and_what_was_looked_at_is_not_looked_at_again(world: Cities) -> None:
     world.insert((None, "b"))
     world.expect()

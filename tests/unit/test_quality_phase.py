@@ -7,6 +7,7 @@ of views comes from a table in memory. tests/spark/test_quality.py runs it all f
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,7 +28,7 @@ from foreset.refresh.context import Context, read_spec
 from foreset.store.layout import Layout
 from foreset.store.rows import ManifestRow, ViewPin
 
-Edge = tuple[str | None, str]
+Edge = tuple[str | None, str | None]
 SPEC = """\
 group: reach
 sources:
@@ -51,14 +52,14 @@ class Recorder:
     def check(self, batch: Batch) -> list[Finding]:
         rows = list(batch.rows or ())
         Recorder.asked += [(one.type, str(batch.scope), len(rows)) for one in batch.expectations]
-        return [self.one(one.type, rows) for one in batch.expectations]
+        return [self.one(one.type, rows, int(one.arguments.get("column") == "dst")) for one in batch.expectations]
 
-    def one(self, type_: str, rows: Sequence[Any]) -> Finding:
+    def one(self, type_: str, rows: Sequence[Any], place: int) -> Finding:
         if type_ == "deny":
             return Finding(success=False, unexpected=len(rows), examples=tuple(rows))
         if type_ == "expect_table_row_count_to_be_between":
             return Finding(bool(rows), observed="" if rows else "0")
-        bad = [row for row in rows if row[0] is None]
+        bad = [row for row in rows if row[place] is None]
         return Finding(not bad, len(bad), tuple(bad))
 
     def pages(self, group: str) -> dict[str, str]:
@@ -150,6 +151,79 @@ def test_what_is_new_or_said_otherwise_is_looked_at_on_the_whole_state_once(nigh
     assert Recorder.asked == [(NULL, "all", 6)], "as a critical one it is new"
 
 
+def test_rows_that_came_before_and_break_a_warning_are_counted(nights: Nights) -> None:
+    nights.expectations = [WARNS, {"not_null": "dst"}]
+
+    def known() -> list[int | None]:
+        return [entry["known"] for entry in nights.previous.quality["views"]["v"]]
+
+    nights.night([(None, "a"), (None, "b"), ("c", "d")])
+    assert known() == [2, 0]
+    facts = nights.night([("d", "e")])
+    assert (facts["status"], facts["known"], known()) == ("passed", 2, [2, 0])
+    assert Recorder.asked == [(NULL, "changes", 1)] * 2
+    nights.night([(None, "c"), ("e", "f")], [(None, "a"), ("c", "d")])
+    assert known() == [2, 0], "one came and one went"
+    assert Recorder.asked == [(NULL, "changes", 2)] * 2 + [(NULL, "changes", 2)], (
+        "what went, for the one that is broken"
+    )
+    assert nights.night([], [(None, "b")])["known"] == 1
+    assert known() == [1, 0]
+    assert nights.night([], [(None, "c")])["known"] == 0
+    nights.night([], [("e", "f")])
+    assert Recorder.asked == [], "where nothing is broken, what goes is of no interest"
+
+
+def test_what_the_refresh_before_does_not_know_is_counted_once(nights: Nights) -> None:
+    nights.expectations = [WARNS]
+    nights.night([(None, "a"), ("c", "d")])
+    (entry,) = nights.previous.quality["views"]["v"]
+    del entry["known"]  # as an earlier release wrote it
+    facts = nights.night([("d", "e")])
+    assert Recorder.asked == [(NULL, "changes", 1), (NULL, "all", 3)]
+    assert (facts["status"], facts["views"]["v"][0]["known"]) == ("passed", 1), "counted, and no news"
+    assert nights.night([("e", "f")])["views"]["v"][0]["known"] == 1
+    assert Recorder.asked == [(NULL, "changes", 1)]
+
+
+def test_shares_of_rows_and_whole_views_have_no_known_violations(nights: Nights) -> None:
+    nights.expectations = [
+        {"not_null": {"column": "src", "mostly": 0.1}, "severity": "warning"}, {**WARNS, "on": "all"},
+        {"row_count": {"min": 1}, "on": "all"},
+    ]  # fmt: skip
+    nights.night([(None, "a"), ("c", "d")])
+    facts = nights.night([("d", "e")])
+    assert [entry["known"] for entry in facts["views"]["v"]] == [None, None, None]
+    assert facts["known"] == 0
+
+
+def test_what_cannot_be_counted_is_not_guessed(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
+    nights.expectations = [WARNS]
+    nights.night([(None, "a"), ("c", "d")])
+    with monkeypatch.context() as patch:
+        patch.setattr(Recorder, "one", lambda *_: Finding(success=False, error="no such thing"))
+        assert nights.night([("d", "e")], [(None, "a")])["views"]["v"][0]["known"] is None
+    assert nights.night([("e", "f")])["views"]["v"][0]["known"] == 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_known_violations_are_those_of_the_whole_state(nights: Nights, seed: int) -> None:
+    """Random nights of two warnings: what is carried from night to night is what a look at everything finds."""
+    draw = random.Random(seed)
+    nights.expectations = [WARNS, {"not_null": "dst", "severity": "warning"}]
+    for _ in range(8):
+        minus = [edge for edge in nights.state if draw.random() < 0.3]
+        values = [None, *"abcdefg"]
+        drawn = {(draw.choice(values), draw.choice(values)) for _ in range(draw.randrange(5))}
+        plus = sorted(drawn - set(nights.state), key=repr)
+        if draw.random() < 0.2:
+            nights.expectations = nights.expectations[::-1]
+        facts = nights.night(plus, minus)
+        by_text = {entry["text"]: entry["known"] for entry in facts["views"]["v"]}
+        assert by_text["src is never null"] == sum(src is None for src, _ in nights.state)
+        assert by_text["dst is never null"] == sum(dst is None for _, dst in nights.state)
+
+
 def test_the_whole_state_is_old_without_minus_and_with_plus(nights: Nights) -> None:
     nights.expectations = [{**WARNS, "on": "all"}, {"row_count": {"min": 1}, "on": "all"}]
     nights.night([(None, "a"), (None, "b"), ("c", "d")])
@@ -230,7 +304,7 @@ def test_deny_looks_at_changes_once_it_is_known(nights: Nights, monkeypatch: pyt
 def test_a_failure_leaves_a_record_and_no_mark(nights: Nights) -> None:
     nights.expectations = [{"not_null": ["src", "dst"]}]
     with pytest.raises(QualityFailed) as failed:
-        nights.night([(None, "b")])
+        nights.night([(None, None)])
     assert "severity: warning" in failed.value.hint
     run = nights.folder / "run1"
     record = json.loads((run / phase.RECORD).read_text())
@@ -251,3 +325,36 @@ def test_a_finished_phase_is_not_repeated(nights: Nights, monkeypatch: pytest.Mo
 
 def test_the_real_checker_has_what_the_recorder_has() -> None:
     assert {"check", "pages"} <= set(dir(Checker))
+
+
+def test_known_violations_of_a_deny(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing matched before, what matches is new; else the whole state is counted, and only then."""
+    looked: list[bool] = []
+    circles = lambda: [edge for edge in nights.state if edge[0] == edge[1]]  # noqa: E731 - the state before the night
+    night: dict[str, list[Edge]] = {}
+
+    def violations(*_: Any, whole: bool) -> denying.Violations:
+        looked.append(whole)
+        state = (
+            [edge for edge in [*nights.state, *night["plus"]] if edge not in night["minus"]] if whole else night["plus"]
+        )
+        found = [(src,) for src, dst in state if src == dst]
+        return denying.Violations(len(found), tuple(found), None)  # type: ignore[arg-type]
+
+    def run(plus: list[Edge], minus: list[Edge]) -> int:
+        night.update(plus=plus, minus=minus)
+        looked.clear()
+        return nights.night(plus, minus)["views"]["v"][0]["known"]
+
+    monkeypatch.setattr(phase, "violations", violations)
+    nights.expectations = [{"deny": "v(X, X)", "severity": "warning"}]
+    assert run([("a", "b")], []) == 0
+    assert run([("c", "c"), ("d", "d")], []) == len(circles()) == 2
+    assert looked == [False]
+    assert run([("e", "f")], [("c", "c")]) == len(circles()) == 1
+    assert looked == [False, True]
+    assert run([], []) == 1
+    assert looked == []
+    assert run([], [("d", "d")]) == 0
+    assert run([("g", "h")], []) == 0
+    assert looked == [False]

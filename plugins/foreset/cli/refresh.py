@@ -113,14 +113,16 @@ def expected(quality: Mapping[str, Any]) -> list[str]:
     """The expectations in one line, and a line for each that warns."""
     from foreset.cli.output import visible
     from foreset.ir.expectations import Severity
-    from foreset.quality.outcome import failures, line
+    from foreset.quality.outcome import failures, line, lingering, still
 
     if not quality.get("checked"):
         return []
     count = quality["checked"]
     every = f"{count} expectation{'' if count == 1 else 's'}"
+    old = [f"    {visible(still(view, entry))}" for view, entry in lingering(quality["views"])]
     if not quality["warned"]:
-        return [f"  quality: {every} hold{'s' if count == 1 else ''}"]
+        held = f"{every} hold{'s' if count == 1 else ''}"
+        return [f"  quality: no new row breaks the {every}" if old else f"  quality: {held}", *old]
     found = failures(quality, Severity.WARNING)
     warn = f"{quality['warned']} of {every} warn{'s' if quality['warned'] == 1 else ''}"
-    return [f"  quality: {warn}", *(f"    {visible(line(view, entry))}" for view, entry in found)]
+    return [f"  quality: {warn}", *(f"    {visible(line(view, entry))}" for view, entry in found), *old]

@@ -32,6 +32,7 @@ class Batch:
     count: int
     rows: Sequence[Row] | None = None
     frame: DataFrame | None = None  # under the names of the columns; those of a `deny:` are only counted
+    on_pages: bool = True  # or only counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,8 @@ class Checker:
             number = one.expectation_config.meta[_NUMBER]
             found[number] = _finding(batch, batch.expectations[number], one)
             _for_pages(one, batch.expectations[number])
-        self._results.setdefault(batch.view, []).append(result)
+        if batch.on_pages:
+            self._results.setdefault(batch.view, []).append(result)
         return [found[number] for number in range(len(batch.expectations))]
 
     def pages(self, group: str) -> dict[str, str]:

@@ -57,6 +57,7 @@ def summed(views: Mapping[str, Sequence[Facts]], seconds: float, docs: str | Non
         "checked": len(entries),
         "failed": len(failed),
         "warned": len(warned),
+        "known": sum(entry["known"] for _, entry in lingering(views)),
         "views": dict(views),
         "docs": docs,
     }
@@ -65,6 +66,19 @@ def summed(views: Mapping[str, Sequence[Facts]], seconds: float, docs: str | Non
 def failures(facts: Mapping[str, Any], severity: Severity) -> list[tuple[str, Facts]]:
     """Each failed expectation of that severity with its view."""
     return [(view, entry) for view, found in facts["views"].items() for entry in _failures(found, severity)]
+
+
+def lingering(views: Mapping[str, Sequence[Facts]]) -> list[tuple[str, Facts]]:
+    """Each expectation that nothing new breaks, and that rows which came before still do; with its view."""
+    return [(view, one) for view, found in views.items() for one in found if one["success"] and one.get("known")]
+
+
+def still(view: str, entry: Facts) -> str:
+    """The same in words."""
+    rows = "1 row that came before still breaks" if entry["known"] == 1 else (
+        f"{entry['known']:,} rows that came before still break"
+    )  # fmt: skip
+    return f"{view}: {rows} the expectation that {entry['text']}"
 
 
 def line(view: str, entry: Mapping[str, Any], examples: int = 3) -> str:

@@ -7,8 +7,9 @@ on the whole state once. One about the whole of a view that did not change keeps
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 from typing import Any
 
 import pyarrow.dataset as arrow_dataset
@@ -26,6 +27,7 @@ from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.denying import reach_of, violations
 from foreset.refresh.fits import pin_of
 from foreset.refresh.inputs import put_old, view_facts
+from foreset.refresh.known import Tally
 from foreset.refresh.staging import inside, staged_frame
 from foreset.store import arrow, files
 from foreset.verify.facts import to_rows
@@ -62,6 +64,14 @@ def _failed(facts: Facts) -> QualityFailed:
     )
 
 
+class Rows(Enum):
+    """Which rows of a view are looked at."""
+
+    CAME = auto()
+    WENT = auto()
+    STATE = auto()  # the whole new state
+
+
 @dataclass(slots=True)
 class _Sheet:
     """The expectations of one view with their outcomes as they come."""
@@ -70,6 +80,8 @@ class _Sheet:
     earlier: Mapping[str, Facts]  # what the refresh before said, by identity
     found: dict[int, Facts] = field(default_factory=dict)
     batches: list[tuple[tuple[int, ...], Batch]] = field(default_factory=list)
+    tally: Tally = field(default_factory=Tally)
+    counted: list[tuple[str, tuple[int, ...], Batch]] = field(default_factory=list)  # for the tally alone
 
     def note(self, numbers: Iterable[int], findings: Iterable[Finding], rows: int) -> None:
         """Outcomes of some of the expectations."""
@@ -90,7 +102,11 @@ class _Sheet:
     @property
     def outcome(self) -> list[Facts]:
         """In the order of the spec."""
-        return [self.found[number] for number in sorted(self.found)]
+        return [self._with_known(number) for number in sorted(self.found)]
+
+    def _with_known(self, number: int) -> Facts:
+        entry = self.found[number]
+        return entry if "known" in entry else {**entry, "known": self.tally.known(number, entry)}
 
 
 def _checked(context: Context, watch: Stopwatch) -> Facts:
@@ -108,7 +124,7 @@ def _checked(context: Context, watch: Stopwatch) -> Facts:
 
 def _run(context: Context, sheets: Sequence[_Sheet]) -> str | None:
     """Let Great Expectations look at what is planned; where nothing is, it is not even imported."""
-    if not any(sheet.batches for sheet in sheets):
+    if not any(sheet.batches or sheet.counted for sheet in sheets):
         return None
     from foreset.quality.checker import Checker
 
@@ -121,6 +137,10 @@ def _run(context: Context, sheets: Sequence[_Sheet]) -> str | None:
     for sheet in sheets:
         for numbers, batch in sheet.batches:
             sheet.note(numbers, checker.check(batch), sheet.found.get(numbers[0], {}).get("rows", batch.count))
+        for what, numbers, batch in sheet.counted:
+            sheet.tally.note(what, numbers, checker.check(batch))
+    if not any(sheet.batches for sheet in sheets):
+        return None
     for name, text in checker.pages(context.layout.group).items():
         files.write_text(context.path(DOCS, name), text)
     return DOCS
@@ -129,55 +149,76 @@ def _run(context: Context, sheets: Sequence[_Sheet]) -> str | None:
 # ---------------------------------------------------------------- what has to be looked at
 def _plan(context: Context, sheet: _Sheet) -> None:
     plus, minus = _sides(context, sheet.view)
-    quiet = not plus["rows"] and not minus["rows"] and pin_of(context, sheet.view.name) is not None
-    look: dict[Scope, list[int]] = {Scope.CHANGES: [], Scope.ALL: []}
+    old = pin_of(context, sheet.view.name) is not None
+    quiet = not plus["rows"] and not minus["rows"] and old
+    look: dict[Rows, list[int]] = {Rows.CAME: [], Rows.STATE: []}
+    count: dict[str, list[int]] = {"went": [], "whole": []}
     for number, expectation in enumerate(sheet.view.expectations):
         earlier = sheet.before(number)
         if expectation.type == DENY:
             _deny(context, sheet, number, expectation)
         elif expectation.on is Scope.ALL and quiet and earlier is not None:
             sheet.keep(number, earlier)
+        elif expectation.on is Scope.ALL or (earlier is None and old):
+            look[Rows.STATE].append(number)
+            sheet.tally.start(number, expectation)
         else:
-            old = pin_of(context, sheet.view.name) is not None
-            whole = expectation.on is Scope.ALL or (earlier is None and old)
-            look[Scope.ALL if whole else Scope.CHANGES].append(number)
-    for scope, numbers in look.items():
-        _plan_rows(context, sheet, scope, numbers)
+            look[Rows.CAME].append(number)
+            what = sheet.tally.plan(number, expectation, earlier, went=minus["rows"] if old else None)
+            count.get(what, []).append(number)
+    for rows, numbers in look.items():
+        asked = _noted_if_empty(context, sheet, rows, numbers)
+        sheet.batches += _batches(context, sheet, rows, asked)
+    for what, rows in (("went", Rows.WENT), ("whole", Rows.STATE)):
+        counted = _batches(context, sheet, rows, count[what])
+        sheet.counted += [(what, numbers, replace(batch, on_pages=False)) for numbers, batch in counted]
 
 
-def _plan_rows(context: Context, sheet: _Sheet, scope: Scope, numbers: Sequence[int]) -> None:
+def _noted_if_empty(context: Context, sheet: _Sheet, rows: Rows, numbers: Sequence[int]) -> list[int]:
+    """Of no rows none is wrong, and of no values there is no sum and no extreme; the numbers still to be looked at."""
+    if _count(context, sheet.view, rows):
+        return list(numbers)
+    types = {number: sheet.view.expectations[number].type for number in numbers}
+    empty = [number for number, name in types.items() if KNOWN[name].row_local or name in SPARK_ONLY]
+    sheet.note(empty, [Finding(success=True)] * len(empty), 0)
+    return [number for number in numbers if number not in empty]
+
+
+def _batches(
+    context: Context, sheet: _Sheet, rows: Rows, numbers: Sequence[int]
+) -> Iterator[tuple[tuple[int, ...], Batch]]:
     """Batches for some expectations: in process where that is cheap and says the same, else in Spark."""
-    count = _count(context, sheet.view, scope)
-    if not count:  # no row is wrong, and of no values there is no sum and no extreme
-        types = {number: sheet.view.expectations[number].type for number in numbers}
-        empty = [number for number, name in types.items() if KNOWN[name].row_local or name in SPARK_ONLY]
-        sheet.note(empty, [Finding(success=True)] * len(empty), 0)
-        numbers = [number for number in numbers if number not in empty]
-    columns = sheet.view.columns
-    here = [n for n in numbers if count <= IN_PROCESS_ROWS and fits_in_process(columns, [sheet.view.expectations[n]])]
+    view, columns = sheet.view, sheet.view.columns
+    count = _count(context, view, rows)
+    scope = Scope.ALL if rows is Rows.STATE else Scope.CHANGES
+    here = [n for n in numbers if count <= IN_PROCESS_ROWS and fits_in_process(columns, [view.expectations[n]])]
     there = [number for number in numbers if number not in here]
     if here:
-        wanted = tuple(sheet.view.expectations[number] for number in here)
-        rows = _rows(context, sheet.view, scope)
-        sheet.batches.append((tuple(here), Batch(sheet.view.name, scope, columns, wanted, count, rows=rows)))
+        wanted = tuple(view.expectations[number] for number in here)
+        yield tuple(here), Batch(view.name, scope, columns, wanted, count, rows=_rows(context, view, rows))
     if there:
-        wanted = tuple(sheet.view.expectations[number] for number in there)
-        frame = _frame(context, sheet.view, scope)
-        sheet.batches.append((tuple(there), Batch(sheet.view.name, scope, columns, wanted, count, frame=frame)))
+        wanted = tuple(view.expectations[number] for number in there)
+        yield tuple(there), Batch(view.name, scope, columns, wanted, count, frame=_frame(context, view, rows))
 
 
 def _deny(context: Context, sheet: _Sheet, number: int, expectation: Expectation) -> None:
     assert expectation.rule is not None
     reach, earlier = reach_of(context, expectation.rule), sheet.before(number)
+    known = earlier.get("known") if earlier else None
     steady = reach.known and earlier is not None
     if steady and not reach.changed:
         if expectation.on is Scope.ALL and earlier is not None:
             sheet.keep(number, earlier)
         else:
             sheet.note([number], [Finding(success=True)], 0)
+            sheet.tally.whole[number] = known
         return
     whole = expectation.on is Scope.ALL or not steady
     found = violations(context, expectation.rule, expectation.columns, EXAMPLES, whole=whole)
+    if not whole and known != 0:  # where nothing matched before, whatever matches now is new
+        sheet.tally.whole[number] = violations(context, expectation.rule, expectation.columns, 1, whole=True).count
+    elif expectation.on is not Scope.ALL:
+        sheet.tally.whole[number] = found.count
     sheet.note([number], [Finding(not found.count, found.count, found.rows)], reach.changed)
     if found.count:  # Great Expectations tells of it on its pages too
         frame = found.frame if found.count > len(found.rows) else None
@@ -193,19 +234,21 @@ def _sides(context: Context, view: View) -> tuple[Facts, Facts]:
     return facts["plus"], facts["minus"]
 
 
-def _count(context: Context, view: View, scope: Scope) -> int:
+def _count(context: Context, view: View, rows: Rows) -> int:
     plus, minus = _sides(context, view)
+    if rows is not Rows.STATE:
+        return int((plus if rows is Rows.CAME else minus)["rows"])
     pin = pin_of(context, view.name)
-    if scope is Scope.CHANGES:
-        return int(plus["rows"])
     return (pin.rows if pin else 0) - int(minus["rows"]) + int(plus["rows"])
 
 
-def _rows(context: Context, view: View, scope: Scope) -> Sequence[Row]:
+def _rows(context: Context, view: View, rows: Rows) -> Sequence[Row]:
     plus, minus = _sides(context, view)
+    if rows is Rows.WENT:
+        return _staged(minus, view)
     came = _staged(plus, view)
     pin = pin_of(context, view.name)
-    if scope is Scope.CHANGES or pin is None:
+    if rows is Rows.CAME or pin is None:
         return came
     names = [column.name for column in view.columns]
     old = to_rows(arrow.read(context.layout.resolve(pin.path), pin.version, names), view.columns)
@@ -220,13 +263,13 @@ def _staged(side: Facts, view: View) -> list[Row]:
     return to_rows(arrow_dataset.dataset(side["path"], format="parquet").to_table(names), view.columns)
 
 
-def _frame(context: Context, view: View, scope: Scope) -> Any:  # noqa: ANN401 - a DataFrame
+def _frame(context: Context, view: View, rows: Rows) -> Any:  # noqa: ANN401 - a DataFrame
     from foreset.engine.frames import Frames, Piece
 
     plus, minus = _sides(context, view)
     columns = view.columns
-    if scope is Scope.CHANGES:
-        return staged_frame(context, plus, columns)
+    if rows is not Rows.STATE:
+        return staged_frame(context, plus if rows is Rows.CAME else minus, columns)
     frames = Frames(context.spark, {view.name: tuple(column.type for column in columns)})
     put_old(context, frames, view.name)
     for version, side in ((Version.PLUS, plus), (Version.MINUS, minus)):

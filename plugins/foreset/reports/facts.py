@@ -52,6 +52,7 @@ def _expectation(view: str, facts: Facts) -> Expectation:
         note=str(facts.get("note") or ""),
         observed=str(facts.get("observed") or ""),
         error=str(facts.get("error") or ""),
+        known=facts.get("known"),
     )
 
 

@@ -80,6 +80,9 @@ def _committed(run: Run) -> Headline:
     warnings = len(run.warnings) + (len(run.quality.broken) if run.quality else 0)
     if warnings:
         return Headline(f"Yes, with {words.counted(warnings, 'warning')}", f"{shown} {_checks(run)}", "caution")
+    if run.quality and run.quality.lingering:
+        known = words.counted(sum(one.known or 0 for one in run.quality.lingering), "known violation")
+        return Headline(f"Yes, with {known}", f"{shown} {_checks(run)}", "caution")
     if run.unverified:
         return Headline("Yes, but unverified", f"{shown} {_checks(run)}", "caution")
     return Headline("Yes", f"{shown} {_checks(run)}", "good")
@@ -104,8 +107,12 @@ def _expectations(run: Run) -> str:
     if run.quality is None or not run.quality.expectations:
         return ""
     count, broken = len(run.quality.expectations), len(run.quality.broken)
+    old = words.known_rows(run.quality)
     if broken:
-        return f"{broken} of {words.counted(count, 'expectation')} {'does' if broken == 1 else 'do'} not hold"
+        found = f"{broken} of {words.counted(count, 'expectation')} {'does' if broken == 1 else 'do'} not hold"
+        return f"{found}; {old}" if old else found
+    if old:
+        return f"there are no new violations; {old}"
     return "the one expectation holds" if count == 1 else f"all {count} expectations hold"
 
 

@@ -104,6 +104,7 @@ class Expectation:
     note: str = ""
     observed: str = ""  # what was found instead, where rows cannot be named
     error: str = ""  # why it could not be checked
+    known: int | None = None  # rows of the whole view that break it, where only the rows that come are checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,11 @@ class Quality:
     def broken(self) -> tuple[Expectation, ...]:
         """Those that do not hold, critical ones first."""
         return tuple(sorted((e for e in self.expectations if not e.success), key=lambda e: e.severity != "critical"))
+
+    @property
+    def lingering(self) -> tuple[Expectation, ...]:
+        """Those that nothing new breaks, and that rows which came before still do."""
+        return tuple(e for e in self.expectations if e.success and e.known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import datetime
 import math
 from collections.abc import Sequence
 
-from foreset.reports.model import Expectation, SourceLine, Step, Verification, ViewLine
+from foreset.reports.model import Expectation, Quality, SourceLine, Step, Verification, ViewLine
 
 STRATEGIES = {
     "skip": "nothing that it reads had changed",
@@ -112,6 +112,18 @@ def strategy(view: ViewLine) -> str:
 def way(source: SourceLine) -> str:
     """How the changes of a source were found."""
     return WAYS.get(source.way, source.way)
+
+
+def known_rows(found: Quality) -> str:
+    """The rows that came before and still break an expectation; empty where there are none."""
+    lingering = found.lingering
+    if not lingering:
+        return ""
+    count = sum(one.known or 0 for one in lingering)
+    first = lingering[0]
+    one, many = f"the expectation that {first.text} ({first.view})", f"{len(lingering)} expectations"
+    what = one if len(lingering) == 1 else many
+    return f"{counted(count, 'known row')} still {'breaks' if count == 1 else 'break'} {what}"
 
 
 def breaking(one: Expectation) -> str:
