@@ -8,15 +8,16 @@ from random import Random
 
 from tests.property.nights import nights_of
 from tests.property.programs import Maker
-from tests.property.random_rules import Body, Relation
+from tests.property.random_rules import OPERATORS, Body, Relation, sort_of
 from tests.refresh_cases import Case
 
 from foreset.analyse.aggregates import Resolved, resolve
+from foreset.analyse.binding import bound_as_written
 from foreset.diagnostics import Span
 from foreset.ir.functions import type_of
 from foreset.ir.program import Column, Program, View
 from foreset.ir.rules import Aggregated, Atom, Comparison, Rule, SetOf
-from foreset.ir.terms import Const, Term, Var
+from foreset.ir.terms import Call, Const, Term, Var
 from foreset.ir.types import INT, Type, decimal
 from foreset.rewrite.pipeline import prepare
 
@@ -34,6 +35,14 @@ def random_aggregates(seed: int) -> Case:
     columns = {source.name: source.columns for source in program.sources}
     nights = nights_of(rng, columns, dict.fromkeys(columns, "insert"), maker.domain, maker.null_share)
     return Case(program, nights, seed, f"seed {seed}")
+
+
+class _Outside(Body):
+    """Literals beside the sets of a rule."""
+
+    def fresh(self) -> str:
+        """A name that no set takes."""
+        return next(name for name in (f"O{i}" for i in range(99)) if name not in self.types)
 
 
 class _Maker(Maker):
@@ -70,56 +79,105 @@ class _Maker(Maker):
         return None
 
     def one_rule(self, name: str) -> View | None:
-        """A rule whose head shows most grouping variables and all results."""
-        first = self.set_of("S", {})
+        """A rule whose head shows most grouping variables and all results; some with literals around the sets."""
+        around = self.around() if self.rng.random() < 0.4 else Body()
+        first = self.set_of("S", {}, around.types)
         if first is None:
             return None
         one, groups, results = first
         sets, kinds = [one], {**groups, **results}
-        plain = [Atom(self.lower[0].name, tuple(Var("_") for _ in self.lower[0].columns))]
-        if self.rng.random() < 0.25 and (second := self.set_of("R", groups)):
-            sets.append(second[0])
-            kinds |= second[2]
-        shown = [n for n in kinds if n not in groups or self.rng.random() < 0.8 or one.local]
+        if self.rng.random() < 0.35:
+            keys = groups if self.rng.random() < 0.6 else {}
+            known = {**around.types, **(kinds if self.rng.random() < 0.5 else {})}  # above the mean of the group
+            if second := self.set_of("R", keys, known if not keys or self.rng.random() < 0.5 else {}):
+                sets.append(second[0])
+                kinds |= second[2] if keys else {**second[1], **second[2]}
+        beside = any(set_.local for set_ in sets[1:]) and not one.local  # a `setof` shows what it groups by
+        hidden = 0.5 if beside else 0.2
+        shown = [n for n in kinds if n not in groups or self.rng.random() >= hidden or one.local]
+        shown += [n for n in around.types if n not in kinds and self.rng.random() < 0.5]
         numbers = [n for n in results if results[n].is_numeric]
-        body = [Comparison(self.rng.choice((">", "<=", "!=")), Var(self.rng.choice(numbers)), Const(1, INT))] if (
-            numbers and self.rng.random() < 0.15) else []  # fmt: skip
+        body = list(around.literals)
+        if numbers and self.rng.random() < 0.15:
+            body.append(Comparison(self.rng.choice((">", "<=", "!=")), Var(self.rng.choice(numbers)), Const(1, INT)))
         if self.rng.random() < 0.1:
-            body += plain
+            body.append(Atom(self.lower[0].name, tuple(Var("_") for _ in self.lower[0].columns)))
+        kinds = {**around.types, **kinds}
         columns = tuple(Column(f"c{i}", kinds[n]) for i, n in enumerate(shown))
         head = Atom(name, tuple(Var(n) for n in shown))
         return View(name, columns, (Rule(head, tuple(body), f"{name}#1", sets=tuple(sets)),))
 
-    def set_of(self, var: str, keys: dict[str, Type]) -> tuple[SetOf, dict[str, Type], dict[str, Type]] | None:
-        """A set with its aggregates, the types of what groups, and of the results; `keys` are to group again."""
-        body = Body()
+    def around(self) -> Body:
+        """Literals beside the sets; their variables are called otherwise than those of sets."""
+        made = _Outside()
+        for _ in range(self.rng.choices((1, 2), (70, 30))[0]):
+            self.join(made, self.reading())
+        if self.rng.random() < 0.15:
+            self.compute(made)
+        if self.rng.random() < 0.15:
+            self.negate(made, self.lower)
+        if self.rng.random() < 0.2:
+            self.compare(made)
+        return made
+
+    def set_of(
+        self, var: str, keys: dict[str, Type], known: dict[str, Type]
+    ) -> tuple[SetOf, dict[str, Type], dict[str, Type]] | None:
+        """A set with its aggregates, the types of what groups, and of the results.
+
+        `keys` are to group again; `known` are variables of the rule around it, which any literal may use.
+        """
+        plain = [n for n, kind in known.items() if kind.element is None]
+        body = Body(types={n: known[n] for n in plain if self.rng.random() < 0.7})
+        outer = dict(body.types)
         for _ in range(self.rng.choices((1, 2), (60, 40))[0]):
             self.join(body, self.reading())
-        if self.rng.random() < 0.15:
+        if self.rng.random() < (0.3 if outer else 0.15):
             self.compute(body)
-        if self.rng.random() < 0.2:
+        if self.rng.random() < (0.35 if outer else 0.2):
             self.negate(body, self.lower)
         if self.rng.random() < 0.2:
             self.compare(body)
-        names = list(body.types)
+        if self.rng.random() < 0.7:
+            self.reach_out(body, outer)
+        names = [n for n in bound_as_written(body.literals) if n not in outer or self.rng.random() < 0.1]
+        names.sort()
         self.rng.shuffle(names)
         if not names:
             return None
         width = min(len(names), self.rng.choices((1, 2, 3), (55, 35, 10))[0])
-        element, rest = names[:width], names[width:]
+        element, rest = names[:width], [n for n in names[width:] if n not in outer]
         if keys:
             rest = [n for n in rest if n in keys and body.types[n] == keys[n]]
             if not rest:
                 return None
-        local = bool(rest) and self.rng.random() < 0.5
+        local = bool(rest or outer) and self.rng.random() < 0.5
         grouping = rest[: self.rng.choice((1, 1, 2))] if local else rest
         free = () if local or not rest or keys or self.rng.random() < 0.7 else (grouping.pop(),)
-        made, results = self.aggregates(var, tuple(body.types[n] for n in element), single=local)
+        terms = tuple(self.gathered(n, body.types, outer) for n in element)
+        kinds = {**outer, **body.types}
+        made, results = self.aggregates(var, tuple(type_of(t, kinds) or kinds[n] for t, n in zip(terms, element,
+                                        strict=True)), single=local)  # fmt: skip
         if not made:
             return None
-        terms: tuple[Term, ...] = tuple(Var(n) for n in element)
         one = SetOf(terms, tuple(body.literals), Var(var), made, tuple(n for n in free if n not in element), local)
         return one, {n: body.types[n] for n in grouping}, results
+
+    def reach_out(self, body: Body, outer: dict[str, Type]) -> None:
+        """A comparison of what the set has with a variable of the rule around it."""
+        inside = [n for n in body.types if n not in outer]
+        pairs = [(a, b) for a in inside for b in outer if sort_of(body.types[a]) == sort_of(body.types[b])]
+        if pairs:
+            left, right = self.rng.choice(pairs)
+            op = self.rng.choice(OPERATORS[1:] if sort_of(body.types[left]) != "bool" else OPERATORS[:2])
+            body.literals.append(Comparison(op, Var(left), Var(right)))
+
+    def gathered(self, name: str, kinds: dict[str, Type], outer: dict[str, Type]) -> Term:
+        """What is gathered: a variable, or its distance from one of the rule around."""
+        others = [n for n in outer if outer[n].is_integral]
+        if others and kinds[name].is_integral and self.rng.random() < 0.3:
+            return Call(self.rng.choice("-+"), (Var(name), Var(self.rng.choice(others))))
+        return Var(name)
 
     def aggregates(
         self, var: str, element: tuple[Type, ...], *, single: bool

@@ -23,6 +23,7 @@ from foreset.reference.widen import widened
 from foreset.store.types import arrow_type
 
 OPERATORS = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+Outside = Mapping[str, str]  # where the variables of the rule are
 ROUNDED = ("avg", "stddev", "median", "percentile")  # other steps, other last digits
 
 
@@ -89,6 +90,7 @@ class _Select:
     tables: list[str] = field(default_factory=list)
     where: list[str] = field(default_factory=list)
     at: dict[str, str] = field(default_factory=dict)
+    outer: dict[str, str] = field(default_factory=dict)  # of those, what the rule around it gives
 
     def join(self, atom: Atom, alias: str) -> None:
         """A positive atom."""
@@ -110,6 +112,11 @@ class _Select:
 
     def rest(self, literals: list[Literal]) -> None:
         """Assignments as soon as they can be made, then conditions."""
+        for literal in self.assign(literals):
+            self.where.append(_condition(literal, self.at, self.columns))
+
+    def assign(self, literals: list[Literal]) -> list[Literal]:
+        """Make the assignments that can be made; what is left."""
         waiting = list(literals)
         settled = False
         while not settled:
@@ -119,8 +126,7 @@ class _Select:
                     self.at[given[0]] = given[1]
                     waiting.remove(literal)
                     settled = False
-        for literal in waiting:
-            self.where.append(_condition(literal, self.at, self.columns))
+        return waiting
 
 
 def _named(atom: Atom, columns: Mapping[str, tuple[Column, ...]]) -> Iterator[tuple[str, Term]]:
@@ -175,68 +181,145 @@ def _term(term: Term, at: Mapping[str, str]) -> str:
             raise Unsaid(str(term))
 
 
-def _conjunction(body: tuple[Literal, ...], columns: Mapping[str, tuple[Column, ...]]) -> _Select:
+def _conjunction(one: SetOf, columns: Mapping[str, tuple[Column, ...]], number: int, outside: Outside) -> _Select:
+    """The body of a set; what has no value inside has it outside."""
     select = _Select(columns)
-    atoms = [literal for literal in body if isinstance(literal, Atom)]
+    atoms = [literal for literal in one.body if isinstance(literal, Atom)]
     for i, atom in enumerate(atoms):
-        select.join(atom, f"t{i}")
+        select.join(atom, f"u{number}_{i}")
+    rest = select.assign([literal for literal in one.body if not isinstance(literal, Atom)])
+    bare = {term.name for term in one.elements if isinstance(term, Var)}
+    for name in _names(one) - select.at.keys() - bare:
+        if name in outside and name[0] != "_" and name not in one.free:
+            select.at[name] = select.outer[name] = outside[name]
     for i, atom in enumerate(atoms):
-        select.expressions(atom, f"t{i}")
-    select.rest([literal for literal in body if not isinstance(literal, Atom)])
+        select.expressions(atom, f"u{number}_{i}")
+    select.rest(rest)
     return select
+
+
+def _names(one: SetOf) -> set[str]:
+    """The variables in the body and in what is gathered."""
+    inside = {v.name for literal in one.body for v in literal_variables(literal)}
+    return inside | {v.name for term in one.elements for v in variables(term)}
 
 
 def _query(rule: Rule, columns: Mapping[str, tuple[Column, ...]]) -> str:
     select = _Select(columns)
     atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
-    outside = {v.name for literal in (rule.head, *rule.body) for v in literal_variables(literal)}
-    outside |= {v.name for one in rule.sets for made in one.aggregates for v in variables(made.result)}
     for i, atom in enumerate(atoms):
         select.join(atom, f"t{i}")
-    joined = {v.name for atom in atoms for v in literal_variables(atom)}
-    keys_only = _never_a_result(rule) - joined  # a group whose key is NULL is one group
-    for i, one in enumerate(rule.sets):
-        text, names = _set(one, outside, columns)
-        select.tables.append(f"({text}) s{i}")
-        for name in names:
-            place = f's{i}."{name}"'
-            if name in select.at:
-                same = "IS NOT DISTINCT FROM" if name in keys_only else "="  # as `USING` of two GROUP BYs is meant
-                select.where.append(f"{select.at[name]} {same} {place}")
-            select.at.setdefault(name, place)
+    rest = select.assign([literal for literal in rule.body if not isinstance(literal, Atom)])
+    waiting = list(enumerate(rule.sets))
+    while waiting:  # each set after those that give its outer variables their values
+        ready = next((each for each in waiting if _unknown(each[1], rule) <= select.at.keys()), waiting[0])
+        waiting.remove(ready)
+        _meet(select, *ready, rule)
+        rest = select.assign(rest)
     for i, atom in enumerate(atoms):
         select.expressions(atom, f"t{i}")
-    select.rest([literal for literal in rule.body if not isinstance(literal, Atom)])
+    select.rest(rest)
     picked = ", ".join(f"{_term(arg, select.at)} AS h{i}" for i, arg in enumerate(rule.head.args))
     where = f" WHERE {' AND '.join(select.where)}" if select.where else ""
     return f"SELECT DISTINCT {picked} FROM {', '.join(select.tables)}{where}"
 
 
-def _never_a_result(rule: Rule) -> set[str]:
-    """The variables of sets that are no result of an aggregate."""
+def _meet(select: _Select, number: int, one: SetOf, rule: Rule) -> None:
+    """The groups of a set, joined to what is there already.
+
+    A NULL finds none, but where the variable only names groups: a group whose key is NULL is one group. What a set
+    takes from other sets joins as rows do.
+    """
+    named = _named_beside(one, rule)
+    text, names, outer = _set(one, number, {n: p for n, p in select.at.items() if n in named}, named, select.columns)
+    select.tables.append(f"{'LATERAL ' if outer else ''}({text}) s{number}")
+    keys = _only_keys(rule)
+    select.where += [f"{place} IS NOT NULL" for name, place in outer.items() if name not in keys]
+    taken = {name for other in _giving(one, rule) for name in _names(other)}
+    for name in names:
+        place = f's{number}."{name}"'
+        if name in select.at:
+            same = "IS NOT DISTINCT FROM" if name in keys - taken else "="  # as `USING` of two GROUP BYs is meant
+            select.where.append(f"{select.at[name]} {same} {place}")
+        select.at.setdefault(name, place)
+
+
+def _only_keys(rule: Rule) -> set[str]:
+    """The variables of sets that no other literal joins, and that are no result."""
     named = {v.name for one in rule.sets for literal in one.body for v in literal_variables(literal)}
-    return named - {v.name for one in rule.sets for made in one.aggregates for v in variables(made.result)}
+    joined = {v.name for literal in rule.body if isinstance(literal, Atom) for v in literal_variables(literal)}
+    return named - joined - {v.name for one in rule.sets for made in one.aggregates for v in variables(made.result)}
 
 
-def _set(one: SetOf, outside: set[str], columns: Mapping[str, tuple[Column, ...]]) -> tuple[str, list[str]]:
-    """The groups of a set with what is made of it, and the variables that it gives."""
-    inner = _conjunction(one.body, columns)
+def _giving(one: SetOf, rule: Rule) -> list[SetOf]:
+    """The other sets without which the outer variables of a set have no value."""
+    joined = {v.name for literal in rule.body if isinstance(literal, Atom) for v in literal_variables(literal)}
+    found, todo, seen = list[SetOf](), sorted(_unknown(one, rule)), set[str]()
+    while todo:
+        if (name := todo.pop()) in joined | seen:
+            continue
+        seen.add(name)
+        for literal in rule.body:
+            if isinstance(literal, Comparison) and literal.op == "=" and Var(name) in (literal.left, literal.right):
+                todo += [v.name for v in literal_variables(literal)]
+        others = (other for other in rule.sets if other is not one and other not in found)
+        source = next((other for other in others if name in _given_by(other, rule)), None)
+        if source is not None:
+            found.append(source)
+            todo += sorted(_unknown(source, rule))
+    return found
+
+
+def _given_by(one: SetOf, rule: Rule) -> set[str]:
+    results = {v.name for made in one.aggregates for v in variables(made.result)}
+    shown = _names(one) if not one.local else _names(one) & _named_beside(one, rule)
+    return results | shown - _unknown(one, rule)
+
+
+def _named_beside(one: SetOf, rule: Rule) -> set[str]:
+    """What the rest of the rule names: its head, its literals, and those of `setof`, but not what other braces hold."""
+    found = {v.name for literal in (rule.head, *rule.body) for v in literal_variables(literal)}
+    found |= {v.name for each in rule.sets for made in each.aggregates for v in variables(made.result)}
+    for other in rule.sets:
+        if other is not one and not other.local:
+            gathered = {v.name for term in other.elements for v in variables(term)}
+            found |= {v.name for literal in other.body for v in literal_variables(literal)} - gathered - {*other.free}
+    if not one.local:
+        found |= {n for other in rule.sets if other.local for n in _names(other) if n in _named_beside(other, rule)}
+    return {name for name in found if name[0] != "_"}
+
+
+def _unknown(one: SetOf, rule: Rule) -> set[str]:
+    """The variables of a set that only the rest of the rule gives a value."""
+    select = _Select({})
+    inside = {arg.name for each in one.body if isinstance(each, Atom) for arg in each.args if isinstance(arg, Var)}
+    select.at = dict.fromkeys(inside, "?")
+    select.assign([literal for literal in one.body if isinstance(literal, Comparison)])
+    bare = {term.name for term in one.elements if isinstance(term, Var)}
+    return (_names(one) - select.at.keys() - bare - {*one.free}) & _named_beside(one, rule)
+
+
+def _set(
+    one: SetOf, number: int, outside: Outside, named: set[str], columns: Mapping[str, tuple[Column, ...]]
+) -> tuple[str, list[str], Outside]:
+    """The groups of a set with what is made of it, the variables that it gives, and those that it takes."""
+    inner = _conjunction(one, columns, number, outside)
     gathered = {v.name for term in one.elements for v in variables(term)}
-    named = dict.fromkeys(v.name for literal in one.body for v in literal_variables(literal))
-    groups = [n for n in named if n in inner.at and n[0] != "_" and n not in gathered and n not in one.free]
-    if one.local:
-        groups = [n for n in groups if n in outside]
+    inside = dict.fromkeys(v.name for literal in one.body for v in literal_variables(literal))
+    groups = [n for n in inside if n in inner.at and n[0] != "_" and n not in gathered and n not in one.free]
+    groups = [n for n in groups if n not in inner.outer and (n in named or not one.local)]
     picked = [f'{inner.at[n]} AS "{n}"' for n in groups]
     picked += [f"{_term(term, inner.at)} AS e{i}" for i, term in enumerate(one.elements)]
     where = f" WHERE {' AND '.join(inner.where)}" if inner.where else ""
-    members = f"SELECT DISTINCT {', '.join(picked)} FROM {', '.join(inner.tables)}{where}"
+    source = f" FROM {', '.join(inner.tables)}" if inner.tables else ""
+    members = f"SELECT DISTINCT {', '.join(picked)}{source}{where}"
     keys = ", ".join(f'"{n}"' for n in groups)
     results = [made.result.name for made in one.aggregates if isinstance(made.result, Var)]
     width = len(one.elements)
     made = ", ".join(f'{_aggregate(a, width)} AS "{r}"' for a, r in zip(one.aggregates, results, strict=True))
     tail = f" GROUP BY {keys}" if keys else ""
     head = f"{keys}, {made}" if keys else made
-    return f"SELECT {head} FROM ({members}) m{tail} HAVING count(*) > 0", [*groups, *results]
+    return f"SELECT {head} FROM ({members}) m{tail} HAVING count(*) > 0", [*groups, *results], inner.outer
 
 
 def _aggregate(made: Aggregated, width: int) -> str:

@@ -18,6 +18,7 @@ from foreset.ir.strata import Layering
 from foreset.ir.terms import Row
 from foreset.plan.translate import MAINTAINING
 from foreset.reference.inverses import proven
+from foreset.reference.needs import needs_of, unasked
 from foreset.reference.replica import Delta, Replica
 from foreset.rewrite.ask_domains import asks_name
 from foreset.rewrite.held_back import held_name
@@ -54,11 +55,65 @@ WIDTH = {"p": 2, "q": 1, "f": 3, "g": 1, "t": 2}
 FUNCTIONS = ("f", "g", "t")
 
 
+SETS = {  # what is gathered, with the group as {0} and, where there is another variable, as {1}
+    "N = {agg}{{T | p({0}, T)}}": 1,
+    "N = {agg}{{T | p(T, _), q({0})}}": 1,
+    "setof(T, p({0}, T), Z), {agg}(Z, N)": 1,
+    "setof(T, p({0}, T), Z), {agg}(Z, M), N = {agg}{{T | p(T, {0})}}": 1,
+    "N = {agg}{{T | p(T, W), W > {1}}}": 2,
+    "N = {agg}{{T | p(T, {0}), not p({1}, T)}}": 2,
+    "N = {agg}{{T - {1}, W | p(T, W), q({0})}}": 2,
+    "setof(T, p(T, {0}), T != {1}, Z), {agg}(Z, N)": 2,
+    "M = max{{T | p({0}, T)}}, N = {agg}{{T | p(T, W), W <= M}}": 1,
+}
+
+
+def random_set(rng: Random, known: list[str], body: list[str]) -> None:
+    """An aggregate, of a group that the rule binds or that nothing else names; its result is N."""
+    text = rng.choice([text for text, takes in SETS.items() if takes == 1 or len(known) > 1])
+    body.append(text.format(*(known or ["X"]), agg=rng.choice(("count", "sum", "max"))))
+    known += [name for name in ("X", "N") if name not in known]
+
+
+def random_call(rng: Random, number: int, known: list[str]) -> tuple[str, str]:
+    """One call, and the table that says the same; what it gives a value is known afterwards."""
+    sign = "not " if rng.random() < 0.25 else ""
+    name = rng.choice(FUNCTIONS[number % 2 :])
+    arg = rng.choice((*(f"int({one})" for one in known[:2]), "1", f"int({rng.choice(known)})"))
+    arg = arg[4:-1] if arg in ("int(X)", "int(Y)") and rng.random() < 0.7 else arg
+    if name == "f":
+        fresh = [f"U{number}", "_"]
+        out = rng.choice((fresh, [fresh[0], rng.choice(known)], ["_", fresh[0]], [rng.choice(known), "0"]))
+        one = f"in(({out[0]}, {out[1]}), d:f({arg}))", f"f({arg}, {out[0]}, {out[1]})"
+        if rng.random() < 0.2:
+            one = f"in(z={fresh[0]}, d:f({arg}))", f"f({arg}, _, {fresh[0]})"
+            out = [fresh[0], "_"]
+        if not sign and fresh[0] in out:
+            known.append(fresh[0])
+    elif name == "g":
+        out = [rng.choice((f"U{number}", rng.choice(known)))]
+        one = f"in({out[0]}, d:g())", f"g({out[0]})"
+        if not sign and out[0] not in known:
+            known.append(out[0])
+    else:
+        other = rng.choice(known)
+        one = f"in(d:t({arg}, int({other})))", f"t({arg}, int({other}))"
+    held = {"f": f", not f_held({arg})", "g": ", not g_held(true)"}.get(name, "") if sign else ""
+    return sign + one[0], f"{sign}{one[1]}{held}"
+
+
 def random_rule(rng: Random, view: str, lower: list[str]) -> tuple[str, str]:
     """One rule, asking and reading; every argument is bound by something before it."""
-    known = ["X", "Y"]
-    plain = [f"{rng.choice(['p', *lower])}(X, Y)"]
+    bare = rng.random() < 0.25  # nothing but a set binds what is asked
+    known: list[str] = [] if bare else ["X", "Y"]
+    plain = [] if bare else [f"{rng.choice(['p', *lower])}(X, Y)"]
+    if bare or rng.random() < 0.3:
+        random_set(rng, known, plain)
     asked, told = list(plain), list(plain)
+    if "N" in known and rng.random() < 0.4:
+        sign = rng.choice(("", "not "))
+        asked.append(f"{sign}big(N)")
+        told.append("N < 2" if sign else "N >= 2")
     if rng.random() < 0.4:
         both = rng.choice((f"q({rng.choice(known)})", f"not q({rng.choice(known)})", f"{rng.choice(known)} < 3"))
         asked.append(both)
@@ -68,41 +123,29 @@ def random_rule(rng: Random, view: str, lower: list[str]) -> tuple[str, str]:
         asked.append("S = X + 1" if rng.random() < 0.5 else "S = 2")
         told.append(asked[-1])
     for number in range(rng.choice((1, 1, 2, 3))):
-        sign = "not " if rng.random() < 0.25 else ""
-        name = rng.choice(FUNCTIONS[number % 2 :])
-        arg = rng.choice((*known[:2], "1", f"int({rng.choice(known)})"))
-        if name == "f":
-            fresh = [f"U{number}", "_"]
-            out = rng.choice((fresh, [fresh[0], rng.choice(known)], ["_", fresh[0]], [rng.choice(known), "0"]))
-            one = f"in(({out[0]}, {out[1]}), d:f({arg}))", f"f({arg}, {out[0]}, {out[1]})"
-            if rng.random() < 0.2:
-                one = f"in(z={fresh[0]}, d:f({arg}))", f"f({arg}, _, {fresh[0]})"
-                out = [fresh[0], "_"]
-            if not sign and fresh[0] in out:
-                known.append(fresh[0])
-        elif name == "g":
-            out = [rng.choice((f"U{number}", rng.choice(known)))]
-            one = f"in({out[0]}, d:g())", f"g({out[0]})"
-            if not sign and out[0] not in known:
-                known.append(out[0])
-        else:
-            other = rng.choice(known)
-            one = f"in(d:t({arg}, int({other})))", f"t({arg}, int({other}))"
-        asked.append(sign + one[0])
-        told.append(sign + one[1])
-        if sign and name != "t":
-            told.append(f"not f_held({arg})" if name == "f" else "not g_held(true)")
+        one = random_call(rng, number, known)
+        asked.append(one[0])
+        told.append(one[1])
     if rng.random() < 0.5:  # what only an answer decides must not be looked at before it is asked for
         late = rng.choice((f"not q({known[-1]})", f"not p({rng.choice(known)}, {known[-1]})", f"{known[-1]} >= 1"))
         asked.append(late)
         told.append(late)
-    head = f"{view}({rng.choice(known)}, {rng.choice(known)})".replace("S", "int(S)")
+    if "U0" in known and "N" not in known and rng.random() < 0.3:  # what was answered is an outer variable
+        asked.append("N = count{T | p(T, W), W >= U0}")
+        told.append(asked[-1])
+        known.append("N")
+    head = f"{view}({', '.join(shown(rng.choice(known)) for _ in range(2))})"
     return f"{head} :- {', '.join(asked)}", f"{head} :- {', '.join(told)}"
+
+
+def shown(name: str) -> str:
+    """The variable as an int."""
+    return f"int({name})" if name in ("S", "N") else name
 
 
 def random_pair(rng: Random) -> tuple[str, str]:
     """The spec that asks, and the one that reads tables."""
-    views = [("", "")]
+    views = [("  big:\n    columns: {n: bigint}\n    rules: ['big(N) :- N >= 2']\n", "")]
     for number, view in enumerate(("v", "w")[: rng.choice((1, 2))]):
         rules = [random_rule(rng, view, ["v"][:number]) for _ in range(rng.choice((1, 2)))]
         head = f"  {view}:\n    columns: {{a: int, b: int}}\n    rules:\n"
@@ -169,6 +212,7 @@ def test_asking_is_reading(seed: int) -> None:
             for view in pair[1][0].shown:
                 assert one.contents[view.name] == other.contents[view.name], (seed, night, strategy, asking)
                 assert came[view.name] == true[view.name], (seed, night, strategy, asking)
+            assert not list(unasked(pair[0][0], one.contents, needs_of(pair[0][0].views))), (seed, night, asking)
         wanted = one.contents.get(asks_name("d:f"), frozenset())
         fewer += len(wanted) < len({row[0] for row in now["f"]})
     assert fewer, "not everything that could be asked is asked"

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-import pytest
-from tests.refresh_cases import load_program
+from dataclasses import replace
+from pathlib import Path
 
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+from tests.refresh_cases import load_program
+from tests.roads import FEED
+
+import foreset
+from foreset.analyse.scopes import with_groups
+from foreset.domains import registry
+from foreset.errors import VerificationFailed
+from foreset.ir.rules import Atom, DomainCall, Rule
 from foreset.ir.terms import Row
 from foreset.plan.translate import MAINTAINING
+from foreset.reference.needs import needs_of, unasked
 from foreset.reference.replica import Delta, Replica
+from foreset.rewrite.givers import Givers
 from foreset.rewrite.pipeline import prepare
-from foreset.testing.run import chooser
+from foreset.testing.report import failure
+from foreset.testing.run import chooser, run_tests
 
 SPEC = """\
 group: g
@@ -62,3 +76,71 @@ def test_each_group_asks_for_its_own(rule: str, strategy: str) -> None:
     args = wanted(rule, rows)
     assert replica.contents["d~g~asks"] == {(n,) for n in args.values()}
     assert replica.contents["v"] == {(k, n * 10) for k, n in args.items()}
+
+
+def planted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rule of what is asked decides anew by what its sets group, under a head that shows the argument only."""
+    asked = Givers.asked
+
+    def forgetful(self: Givers, call: DomainCall, head: Atom) -> Rule:
+        part = asked(self, call, head)
+        return with_groups(replace(part, sets=tuple(replace(one, groups=()) for one in part.sets)))
+
+    monkeypatch.setattr(Givers, "asked", forgetful)
+
+
+def test_arguments_that_nobody_asked_for_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = Delta(frozenset((n, n * 10) for n in range(20)))
+    for sound in (True, False):
+        if not sound:
+            planted(monkeypatch)
+        replica = replica_of(SHORT)
+        replica.refresh({"n": Delta(LOAD), "d:g": answers})
+        lacking = dict(unasked(replica.program, replica.contents, needs_of(replica.program.views)))
+        assert lacking == ({} if sound else {"d~g~asks": {(1,), (2,), (3,)}})
+
+
+@pytest.mark.parametrize("sound", [True, False])
+def test_verification_finds_a_wrong_asking(sound: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry._registered, "ten", foreset.PythonDomain({"g": lambda n: [n * 10]}))
+    spec = SPEC.format(rule=SHORT).replace("provider: files", "provider: ten").replace("  top:", "  # top:")
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs/g.yaml").write_text(f"# sound: {sound}\n{spec}")  # specs that were read are remembered
+    names, numbers = zip(*sorted(LOAD), strict=True)
+    table = pa.table({"k": names, "x": pa.array(numbers, pa.int32())})
+    write_deltalake(tmp_path / "wh/s/n", table, configuration=FEED)
+    wh = foreset.open(tmp_path / "wh", tmp_path / "specs", "nowhere")
+    if sound:
+        done = wh.refresh("g")
+        assert done.verification["verdict"] == "passed"
+        assert done.verification["checked"]["d~g~asks"]["unasked"] == 3
+        return
+    planted(monkeypatch)
+    with pytest.raises(VerificationFailed, match=r"`d:g` was not asked \(2,\), though a rule needs the answer"):
+        wh.refresh("g")
+
+
+TEST = """
+tests:
+  - name: two of a, one of b
+    given: {n: [[a, 1], [a, 2], [b, 5]], "d:g": [[1, 10], [2, 20], [3, 30]]}
+    state: {v: [[a, 20], [b, 10]]}
+"""
+
+
+def test_unit_tests_find_a_wrong_asking(monkeypatch: pytest.MonkeyPatch) -> None:
+    for sound in (True, False):
+        if not sound:
+            planted(monkeypatch)
+        found = prepare(load_program(SPEC.format(rule=SHORT) + TEST, "g.yaml"))
+        assert found.program is not None
+        assert found.layering is not None
+        (outcome,) = run_tests(found.program, found.layering)
+        assert outcome.passed is sound
+        if not sound:
+            assert list(failure(outcome))[-4:] == [
+                "a domain is not asked all that rules need to know: a fault of Foreset, please report it",
+                "arguments of `d:g`:",
+                "  - (1)  expected, but not there",
+                "  - (2)  expected, but not there",
+            ]

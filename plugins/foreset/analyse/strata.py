@@ -54,6 +54,11 @@ def _levels(parts: list[tuple[str, ...]], graph: Mapping[str, tuple[str, ...]]) 
     return levels
 
 
+def _refused(views: tuple[View, ...]) -> bool:
+    """Recursion through sets or answers, of which analysis tells later: nothing is known of its columns."""
+    return any(view.aggregation or view.called for view in views)
+
+
 def _stratum(
     views: tuple[View, ...],
     graph: Mapping[str, tuple[str, ...]],
@@ -73,7 +78,7 @@ def _stratum(
         views=views,
         recursive=recursive,
         monotone=not any(_can_shrink(view) for view in views),
-        cyclic=recursive and (views[0].constrained or can_be_cyclic(plain)),
+        cyclic=recursive and (_refused(views) or views[0].constrained or can_be_cyclic(plain)),
         blurred=not views[0].constrained and blurred(views, columns) is not None,
         reads=lower,
         depends_on=tuple(sorted({number[name] for name in lower if name in number})),

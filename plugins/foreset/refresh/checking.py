@@ -19,6 +19,7 @@ from foreset.ir.program import Column, Program, Source
 from foreset.ir.strata import Layering
 from foreset.ir.terms import Value
 from foreset.plan.frozen import sample_size
+from foreset.reference.needs import needs_of
 from foreset.refresh.asking import table_now
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.context import Context, Stopwatch
@@ -29,12 +30,13 @@ from foreset.store import arrow, delta, manifest
 from foreset.store.capture.stage import folder
 from foreset.store.layout import Layout, is_local, table_path
 from foreset.store.rows import ViewPin
+from foreset.verify.asked import lacking
 from foreset.verify.entries import Draw, Plain, Rows, SignedFiles, holds, sampled
 from foreset.verify.facts import SourceFacts
 from foreset.verify.origins import Hint, Pairs, hints, origins
 from foreset.verify.sample import Claim, Staged, draw
-from foreset.verify.solving import derivable
-from foreset.verify.verdict import Mismatch, Verdict
+from foreset.verify.solving import Solver, derivable
+from foreset.verify.verdict import UNASKED, Mismatch, Verdict
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -78,6 +80,7 @@ def _advice(context: Context, mismatches: list[Mismatch]) -> str:
 def _sampled(context: Context, size: int) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:
     ran = (view.name for view in context.program.views if _ran(context, view.name))
     maintained = [name for name in ran if not _own_way(context, name)]
+    maintained += [name for name in _asks(context) if name not in maintained]
     staged = {name: _staged(context, name) for name in maintained}
 
     @functools.cache
@@ -133,12 +136,24 @@ def compare(
     rows = {name: {claim.row for claim in found} for name, found in claims.items()}
     true = derivable(rows, layering, ground.facts, schemas, ground.sizes)
     checked = {name: _kinds(found) for name, found in claims.items()}
-    return checked, [
+    mismatches = [
         Mismatch(name, claim.row, claim.present, claim.kind)
         for name, found in claims.items()
         for claim in found
         if claim.present is not (claim.row in true[name])
     ]
+
+    def parts(name: str) -> Sequence[Rows]:
+        if name not in staged:
+            return () if name in views else ground.nearby(name)
+        return staged[name].plus, staged[name].minus, staged[name].old
+
+    views = {view.name for view in program.views}
+    solver = Solver(layering, ground.facts, schemas, ground.sizes)
+    for asks, looked, unasked in lacking(needs_of(program.views), columns, parts, staged, solver.answers, share, seed):
+        checked[asks][UNASKED] = checked[asks].get(UNASKED, 0) + looked
+        mismatches += [Mismatch(asks, row, claimed=False, kind=UNASKED) for row in sorted(unasked, key=repr)]
+    return checked, mismatches
 
 
 def _near(
@@ -176,6 +191,11 @@ def _fully(context: Context) -> tuple[dict[str, dict[str, int]], list[Mismatch]]
 def _own_way(context: Context, view: str) -> bool:
     """What domains answered is the truth of a refresh, and constraints are no rows."""
     return bool(context.layering.of(view).own_way)
+
+
+def _asks(context: Context) -> list[str]:
+    """The views of what is asked: others may need what they lack, also when nothing in them has changed."""
+    return [need.asks for need in needs_of(context.program.views)]
 
 
 def _ran(context: Context, view: str) -> bool:

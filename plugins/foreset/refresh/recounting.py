@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from foreset.analyse.strata import layering
 from foreset.ir.steps import Ref
+from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.ir.versions import Version
 from foreset.plan.translate import translate
+from foreset.reference.needs import needs_of
 from foreset.refresh.context import Context
 from foreset.refresh.inputs import put_input, put_old, view_facts
 from foreset.refresh.staging import inside, staged_frame
@@ -29,29 +32,47 @@ def differences(context: Context) -> Iterator[tuple[str, int, list[Row], list[Ro
     Strata build on recomputed lower ones, not on staged ones: an error below shows where it is.
     """
     from foreset.engine.cutting import cut
-    from foreset.engine.frames import Frames, anti
-    from foreset.engine.run import Engine
+    from foreset.engine.frames import anti
 
     schemas = {name: tuple(c.type for c in columns) for name, columns in context.program.columns_of().items()}
     built: dict[str, Piece] = {}
     for stratum in context.layering.strata:
-        frames = Frames(context.spark, dict(schemas))
         if stratum.own_way:  # what was answered is the truth of this refresh, and constraints are no rows
             built |= {name: cut(_staged_state(context, name, schemas)) for name in stratum.names}
             continue
-        for name in stratum.reads:
-            if name in built:
-                frames.put(Ref(name, Version.NEW), built[name])
-            else:
-                put_input(context, frames, name, new_only=True, distinct=False)
-        engine = Engine(frames, context.program.max_rounds, listen=context.listen)
-        for phase in translate(stratum, "recompute").phases:
-            engine.run(phase)
-        for name in stratum.names:
-            full = built[name] = frames.read(Ref(name, Version.FULL))
+        for name, full in _derived(context, stratum, built, schemas).items():
+            built[name] = full
             staged = _staged_state(context, name, schemas)
             missing, extra = cut(anti(full.frame, staged)), cut(anti(staged, full.frame))
             yield name, full.rows or 0, _some(missing, schemas[name]), _some(extra, schemas[name])
+    for need in needs_of(context.program.views):  # by the rules that use the answers
+        whole = {**schemas, need.view.name: tuple(column.type for column in need.view.columns)}
+        (stratum,) = layering((need.view,), context.program.columns_of()).strata
+        (full,) = _derived(context, stratum, built, whole).values()
+        width = len(need.seeds)
+        asked = full.frame.columns[width:]
+        staged = _staged_state(context, need.asks, schemas)
+        missing = cut(anti(full.frame.select(*asked).distinct().toDF(*staged.columns), staged))
+        yield need.asks, full.rows or 0, _some(missing, schemas[need.asks]), []
+
+
+def _derived(
+    context: Context, stratum: Stratum, built: Mapping[str, Piece], schemas: Mapping[str, tuple[Type, ...]]
+) -> dict[str, Piece]:
+    """The views of a stratum, all of it derived from what is below."""
+    from foreset.engine.frames import Frames
+    from foreset.engine.run import Engine
+
+    frames = Frames(context.spark, dict(schemas))
+    for name in stratum.reads:
+        if name in built:
+            frames.put(Ref(name, Version.NEW), built[name])
+        else:
+            put_input(context, frames, name, new_only=True, distinct=False)
+    engine = Engine(frames, context.program.max_rounds, listen=context.listen)
+    for phase in translate(stratum, "recompute").phases:
+        engine.run(phase)
+    return {name: frames.read(Ref(name, Version.FULL)) for name in stratum.names}
 
 
 def _staged_state(context: Context, view: str, schemas: dict[str, tuple[Type, ...]]) -> DataFrame:

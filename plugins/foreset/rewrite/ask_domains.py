@@ -49,10 +49,11 @@ def asks_name(called: str) -> str:
 
 def plain_words(found: Diagnostic) -> Diagnostic:
     """A diagnostic with `domain:function` for the relations that stand for it."""
-    return replace(found, message=_plain(found.message), hint=_plain(found.hint))
+    return replace(found, message=in_plain_words(found.message), hint=in_plain_words(found.hint))
 
 
-def _plain(text: str) -> str:
+def in_plain_words(text: str) -> str:
+    """A text with `domain:function` for the relations that stand for it."""
     text = re.sub(r"`([a-z][a-z0-9_]*)~:[0-9_]+`", r"`\1`", text)
     text = re.sub(r"`([a-z][a-z0-9_]*)~~[0-9_]+(~asks)?\b", r"`\1", text)
     return re.sub(r"`([a-z][a-z0-9_]*)~([a-z][a-z0-9_]*)(~asks|~held)?\b", r"`\1:\2", text)

@@ -11,10 +11,12 @@ from foreset.ir.terms import Row
 from foreset.ir.values import sort_key
 from foreset.reference.replica import Delta, Rows
 
+ASKING = "asking"  # in place of a strategy: what domains are asked, whatever the strategy
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Rows that should be there and are not, and the other way round. `what`: inserted, deleted, contents."""
+    """Rows that should be there and are not, and the other way round. `what`: inserted, deleted, contents, asking."""
 
     view: str
     what: str

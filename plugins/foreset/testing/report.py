@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from foreset.ir.terms import Row
 from foreset.ir.text import print_value
-from foreset.testing.compare import Difference
+from foreset.rewrite.ask_domains import in_plain_words
+from foreset.testing.compare import ASKING, Difference
 from foreset.testing.run import Outcome
 
 MOST = 20  # rows of one difference that are shown
@@ -32,7 +33,10 @@ def failure(outcome: Outcome) -> Iterator[str]:
         why = f"`remove` or `merge` of {named} is not what gathering anew gives"
     for wrong, strategies in alike.items():
         differ = "strategies {} differ" if len(strategies) > 1 else "strategy {} differs"
-        yield f"{differ.format(', '.join(strategies))} from full evaluation: {why}"
+        what = f"{differ.format(', '.join(strategies))} from full evaluation"
+        if strategies == [f"`{ASKING}`"]:
+            what = "a domain is not asked all that rules need to know"
+        yield f"{what}: {why}"
         for difference in wrong:
             yield from _rows(difference)
 
@@ -51,7 +55,7 @@ def _tests(number: int) -> str:
 
 
 def _rows(difference: Difference) -> Iterator[str]:
-    yield _TITLES[difference.what].format(view=difference.view)
+    yield in_plain_words(_TITLES[difference.what].format(view=difference.view))
     reason = "not given" if difference.what == "to delete" else "expected, but not there"
     yield from _listed("-", difference.missing, reason)
     yield from _listed("+", difference.unexpected, "there, but not expected")
@@ -61,6 +65,7 @@ _TITLES = {
     "inserted": "insertions into {view}:",
     "deleted": "deletions from {view}:",
     "contents": "contents of {view}:",
+    "asking": "arguments of `{view}`:",
     "to delete": "the change deletes from {view}:",
 }
 

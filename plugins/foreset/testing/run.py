@@ -14,14 +14,16 @@ from dataclasses import dataclass, replace
 from foreset.errors import EvaluationError
 from foreset.ir.program import Program, UnitTest
 from foreset.ir.strata import Layering, Stratum
+from foreset.ir.values import sort_key
 from foreset.mediated.from_rules import instances
 from foreset.plan.choose import Choice, Situation, choose
 from foreset.plan.translate import MAINTAINING
 from foreset.reference.failure import Failure
 from foreset.reference.naive import evaluate
+from foreset.reference.needs import needs_of, unasked
 from foreset.reference.outside import answers_in, asked_of
 from foreset.reference.replica import Chooser, Delta, Replica, Rows
-from foreset.testing.compare import Difference, Night, against, delta, difference, night_of
+from foreset.testing.compare import ASKING, Difference, Night, against, delta, difference, night_of
 
 STRATEGIES = ("auto", *MAINTAINING, "recompute")
 
@@ -73,10 +75,17 @@ def _run(program: Program, layering: Layering, test: UnitTest) -> Outcome:
     except EvaluationError as error:  # of a region without end
         return Outcome(test, error=str(error))
     seen = {name: delta(told[0][name], told[1][name]) for name in truth}
-    faults = dict(_faults(truth, came))
+    faults = {**dict(_faults(truth, came)), **_unasked(program, after)}
     wrong = {one.view for found in faults.values() for one in found}
     own = {name for view in program.views if view.name in wrong and view.aggregation for name in view.aggregation.own}
     return Outcome(test, tuple(against(test, seen, told[1])), faults, own=tuple(sorted(own)))
+
+
+def _unasked(program: Program, contents: Mapping[str, Rows]) -> dict[str, tuple[Difference, ...]]:
+    """What full evaluation follows too: a domain was not asked what the rules as they use the answers need."""
+    lacking = unasked(program, contents, needs_of(program.views))
+    found = tuple(Difference(name, ASKING, tuple(sorted(rows, key=sort_key))) for name, rows in lacking)
+    return {ASKING: found} if found else {}
 
 
 def _as_rows(program: Program, test: UnitTest, contents: Mapping[str, Rows]) -> dict[str, Rows]:

@@ -65,6 +65,12 @@ class Solver:
                 found[view] |= {row for row, there in zip(asked, held.tolist(), strict=True) if there}
         return found
 
+    def answers(self, extra: View, asked: Asked, keys: set[Row]) -> list[Row]:
+        """The rows of a view that no stratum has, whose columns `asked` are one of `keys`."""
+        self.schemas = {**self.schemas, extra.name: tuple(column.type for column in extra.columns)}
+        goal = (extra.name, asked)
+        return self.codes.tuples(self._solve({goal: keys}, extra)[goal].answers.everything())
+
     def _solve(self, goals: Mapping[Goal, set[Row]], extra: View | None) -> dict[Goal, Table]:
         """The tables of these goals; `extra` is a view that no stratum has."""
         views = {view.name: view for stratum in self.layering.strata for view in stratum.views if derived(view)}

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from foreset.ir.terms import Row
+from foreset.rewrite.ask_domains import in_plain_words
 
 CONFIDENCE = 0.95
 SHOWN = 5
+UNASKED = "unasked"  # the kind of a row that nobody asked a domain for
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,8 @@ class Mismatch:
     kind: str
 
     def __str__(self) -> str:
+        if self.kind == UNASKED:
+            return in_plain_words(f"`{self.view}` was not asked {self.row!r}, though a rule needs the answer")
         fact = "is staged, but no rule derives it" if self.claimed else "is derived by the rules, but not staged"
         return f"{self.view}{self.row!r} {fact} ({self.kind} row)"
 
