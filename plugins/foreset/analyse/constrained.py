@@ -6,6 +6,7 @@ domains when it is read is one too: what a domain answers has no value before.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 
 from foreset.analyse.binding import assigned
@@ -28,11 +29,41 @@ def constrained(program: Program) -> frozenset[str]:
         more = {
             view.name
             for view in program.views
-            if view.name not in found and any(open_columns(rule, found) for rule in view.rules)
+            if view.name not in found
+            and any(open_columns(rule, found) for rule in view.rules)
+            and not any(slips(view, found))
         }
         if not more:
             return frozenset(found)
         found |= more
+
+
+def slips(view: View, among: Collection[str]) -> Iterator[Diagnostic]:
+    """Columns that a rule over relations leaves open, in a view that does not say that this is meant."""
+    for rule in () if view.evaluate else view.rules:
+        if not rule.sets and not any(isinstance(one, Atom) and one.relation not in among for one in rule.body):
+            continue  # of comparisons and regions only: what else could be meant
+        passed_on = {v.name for one in rule.body if isinstance(one, Atom) for v in literal_variables(one)}
+        known = bound_variables(rule, among)
+        for var in [v for v in open_columns(rule, among) if v.name not in passed_on][:1]:
+            span = var.span or rule.span or _NOWHERE
+            stray = _stray(rule, var, known)
+            if stray is not None:
+                yield faults.column_of_nothing(view.name, var.name, stray.name, stray.span or span, sorted(known))
+            else:
+                yield faults.left_to_constraints(view.name, var.name, span)
+
+
+def _stray(rule: Rule, var: Var, known: Collection[str]) -> Var | None:
+    """A variable that stands nowhere but in what gives `var` its value."""
+    counts = Counter(v.name for literal in (rule.head, *rule.body) for v in literal_variables(literal))
+    counts.update(v.name for one in rule.sets for v in set_variables(one))
+    for literal in rule.body:
+        if isinstance(literal, Comparison) and literal.op == "=" and var in (literal.left, literal.right):
+            for other in literal_variables(literal):
+                if other.name != var.name and other.name not in known and counts[other.name] == 1:
+                    return other
+    return None
 
 
 def open_columns(rule: Rule, among: Collection[str]) -> list[Var]:
@@ -51,7 +82,7 @@ def _is_region(literal: Literal) -> bool:
 
 def bound_variables(rule: Rule, among: Collection[str]) -> set[str]:
     """The variables that have a value, by relations (but `among`), assignments, calls and aggregates."""
-    known = {v.name for one in rule.sets for v in set_variables(one)}
+    known = {v.name for one in rule.sets for v in (one.var, *set_variables(one))}
     for literal in rule.body:
         if isinstance(literal, Atom) and literal.relation not in among:
             known |= {arg.name for arg in literal.args if isinstance(arg, Var)}
@@ -74,7 +105,7 @@ def _known(term: Term, known: set[str]) -> bool:
     return names_in(term) <= known
 
 
-def check(view: View, among: Collection[str]) -> Iterator[Diagnostic]:
+def check(view: View) -> Iterator[Diagnostic]:
     """The faults of one view that is kept by constraints, as written."""
     for column in view.columns:
         if sort_of(column.type) is None:
@@ -86,8 +117,3 @@ def check(view: View, among: Collection[str]) -> Iterator[Diagnostic]:
     for rule in view.rules:
         for one in rule.sets:
             yield faults.aggregate_of_constraints(view.name, one.span or rule.span or _NOWHERE)
-        ground = [one for one in rule.body if isinstance(one, Atom) and one.relation not in among]
-        if ground and not view.evaluate:
-            for var in open_columns(rule, among)[:1]:
-                if not any(isinstance(one, Atom) and one.relation in among for one in rule.body):
-                    yield faults.left_to_constraints(view.name, var.name, var.span or rule.span or _NOWHERE)

@@ -23,7 +23,7 @@ def of_written(rule: Rule) -> Iterator[Diagnostic]:
     """Variables that stand alone."""
     found = list(occurrences(rule))
     counts = Counter(var.name for var, _ in found)
-    counts.update(var.name for one in rule.sets for var in set_variables(one))
+    counts.update(var.name for one in rule.sets for var in (one.var, *set_variables(one)))
     yield from _of_sets(rule, counts)
     for var, literal in found:
         if counts[var.name] == 1 and not var.name.startswith("_") and literal is not rule.head:

@@ -23,9 +23,9 @@ def with_groups(rule: Rule) -> Rule:
         return rule
     sets = [_valued(one, rule) for one in rule.sets]
     rule = replace(rule, sets=tuple(sets))
-    short = {i: _grouping(one, _named_beside(one, rule)) for i, one in enumerate(sets) if one.local}
+    short = {i: _grouping(one, named_beside(one, rule)) for i, one in enumerate(sets) if one.local}
     braces = {name for names in short.values() for name in names}
-    found = {i: _grouping(one, braces | _named_beside(one, rule)) for i, one in enumerate(sets) if not one.local}
+    found = {i: _grouping(one, braces | named_beside(one, rule)) for i, one in enumerate(sets) if not one.local}
     groups = short | found
     return replace(rule, sets=tuple(replace(one, groups=groups[i]) for i, one in enumerate(sets)))
 
@@ -46,7 +46,7 @@ def gathered_and_used(one: SetOf, rule: Rule) -> Iterator[tuple[str, Span | None
     if one.local:
         gathered = names_in(*one.elements) - set(one.groups)
         places = _outside(rule)
-        for name in sorted(gathered & _named_beside(one, rule) - _bound_elsewhere(one, rule)):
+        for name in sorted(gathered & named_beside(one, rule) - _bound_elsewhere(one, rule)):
             yield name, places.get(name)
 
 
@@ -85,7 +85,7 @@ def _outside(rule: Rule) -> dict[str, Span | None]:
     return found
 
 
-def _named_beside(one: SetOf, rule: Rule) -> frozenset[str]:
+def named_beside(one: SetOf, rule: Rule) -> frozenset[str]:
     """What the rest of the rule names: a `setof` shows its variables and its name, braces keep theirs."""
     shown = {name for other in rule.sets if other is not one and not other.local for name in _read(other)}
     names = {other.var.name for other in rule.sets if other is not one and not other.local}

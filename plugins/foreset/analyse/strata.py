@@ -70,6 +70,7 @@ def _stratum(
     own = frozenset(view.name for view in views)
     read = tuple(dict.fromkeys(name for view in views for name in graph[view.name]))
     plain = unfolded(views)
+    constrained = any(view.constrained for view in views)
     recursive = any(atom.relation in own for view in plain for rule in view.rules for atom, _ in atoms(rule))
     lower = tuple(name for name in read if name not in own)
     return Stratum(
@@ -78,8 +79,8 @@ def _stratum(
         views=views,
         recursive=recursive,
         monotone=not any(_can_shrink(view) for view in views),
-        cyclic=recursive and (_refused(views) or views[0].constrained or can_be_cyclic(plain)),
-        blurred=not views[0].constrained and blurred(views, columns) is not None,
+        cyclic=recursive and (_refused(views) or constrained or can_be_cyclic(plain)),
+        blurred=not constrained and blurred(views, columns) is not None,
         reads=lower,
         depends_on=tuple(sorted({number[name] for name in lower if name in number})),
         keys={name: keys[name] for name in lower if name in keys},

@@ -104,6 +104,7 @@ class SetOf:
     span: Span | None = field(default=None, compare=False, repr=False)
     groups: tuple[str, ...] = ()
     around: Rule | None = None
+    calls: tuple[DomainCall, ...] = ()  # whether values are in views that are kept by constraints
 
 
 @dataclass(frozen=True, slots=True)

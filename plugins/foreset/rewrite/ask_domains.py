@@ -22,12 +22,13 @@ from dataclasses import dataclass, field, replace
 
 from foreset.analyse.constrained import bound_variables
 from foreset.analyse.faults import domains as faults
-from foreset.analyse.faults.constrained import unbound_member
+from foreset.analyse.faults.constrained import unbound_in_braces, unbound_member
+from foreset.analyse.scopes import named_beside
 from foreset.diagnostics import Diagnostic, Span
 from foreset.ir.domains import Domain, DomainFunction
 from foreset.ir.program import Column, View
 from foreset.ir.renaming import numbered
-from foreset.ir.rules import Atom, DomainCall, Literal, Negation, Rule, SetOf
+from foreset.ir.rules import Atom, DomainCall, Literal, Negation, Rule, SetOf, literal_variables
 from foreset.ir.terms import Term, Var, names_in, variables
 from foreset.ir.text import print_term
 from foreset.rewrite.givers import Givers
@@ -100,20 +101,49 @@ class Asking:
                 body.append(answered(call))
         if not wrong and bound:
             wrong += _unbound(rule)
-        sets = tuple(self._around(one) for one in rule.sets) if not wrong else rule.sets
+        sets = tuple(self._with_answers(one) for one in rule.sets) if not wrong else rule.sets
         return replace(rule, body=tuple(body), calls=(), sets=sets), tuple(wrong)
 
-    def _around(self, one: SetOf) -> SetOf:
-        """The set with atoms for the calls that give it outer variables: calls of a rule that is sound."""
-        return one if one.around is None else replace(one, around=self.with_atoms(one.around)[0])
+    def _with_answers(self, one: SetOf) -> SetOf:
+        """The set with atoms for its calls, and for those that give it outer variables: of a rule that is sound."""
+        around = None if one.around is None else self.with_atoms(one.around)[0]
+        if not one.calls:
+            return one if around is None else replace(one, around=around)
+        inside, _ = self.with_atoms(Rule(Atom("", ()), one.body, calls=one.calls), bound=False)
+        return replace(one, body=inside.body, calls=(), around=around)
 
     def with_members(self, rule: Rule, views: Mapping[str, View]) -> tuple[Rule, tuple[Diagnostic, ...]]:
         """A rule of rows in which an atom of `views`, which are kept by constraints, asks whether its values are in."""
-        if not any(isinstance(one, Atom | Negation) and _relation(one) in views for one in rule.body):
-            return rule, ()
-        known = bound_variables(rule, views)
-        plain, calls, wrong = list[Literal](), list(rule.calls), list[Diagnostic]()
-        for literal in rule.body:
+        sets, wrong = list[SetOf](), list[Diagnostic]()
+        for one in rule.sets:
+            inside, faults_ = self._members_inside(one, rule, views)
+            sets.append(inside)
+            wrong += faults_
+        plain, calls, faults_ = self._asked_whether_in(rule.body, bound_variables(rule, views), views)
+        return replace(rule, body=plain, calls=(*rule.calls, *calls), sets=tuple(sets)), (*wrong, *faults_)
+
+    def _members_inside(
+        self, one: SetOf, rule: Rule, views: Mapping[str, View]
+    ) -> tuple[SetOf, tuple[Diagnostic, ...]]:
+        """The same inside of a set, where its own literals give values; a filter does not group."""
+        known = bound_variables(Rule(Atom("", ()), one.body), views)
+        plain, calls, wrong = self._asked_whether_in(one.body, known, views)
+        if not calls or wrong:
+            return one, wrong
+        settled = {*known, *(v.name for literal in plain for v in literal_variables(literal)), *one.free}
+        outside = named_beside(one, rule) if one.local else None
+        for literal in one.body:
+            for var in literal_variables(literal):
+                if var.name not in settled and var.name[0] != "_" and (outside is None or var.name in outside):
+                    return one, (unbound_in_braces(var.name, var.span or one.span or _NOWHERE),)
+        return replace(one, body=plain, calls=calls), ()
+
+    def _asked_whether_in(
+        self, body: tuple[Literal, ...], known: Collection[str], views: Mapping[str, View]
+    ) -> tuple[tuple[Literal, ...], tuple[DomainCall, ...], tuple[Diagnostic, ...]]:
+        """The literals without atoms of `views`, and the calls that stand for those."""
+        plain, calls, wrong = list[Literal](), list[DomainCall](), list[Diagnostic]()
+        for literal in body:
             if not isinstance(literal, Atom | Negation) or _relation(literal) not in views:
                 plain.append(literal)
                 continue
@@ -130,7 +160,7 @@ class Asking:
             others = self.domains[call.domain].functions if call.domain in self.domains else ()
             if function not in others:
                 self.domains[call.domain] = Domain(call.domain, "", (*others, function))
-        return replace(rule, body=tuple(plain), calls=tuple(calls)), tuple(wrong)
+        return tuple(plain), tuple(calls), tuple(wrong)
 
     def asks(self, rule: Rule) -> Iterator[tuple[str, Rule]]:
         """For each call of a sound rule the rule of what it asks, as written but without calls."""
@@ -139,6 +169,10 @@ class Asking:
             if call.args:
                 head = Atom(asks_name(call.called), call.args, span=call.called_span)
                 yield call.called, self.with_atoms(givers.asked(call, head))[0]
+        for one in rule.sets:
+            for call in one.calls:
+                head = Atom(asks_name(call.called), call.args, span=call.called_span)
+                yield call.called, Givers(Rule(head, one.body, rule.name, span=rule.span)).asked(call, head)
 
     def add(self, called: str, rule: Rule | None, span: Span | None) -> None:
         """Take in what a function is asked; equal rules once."""

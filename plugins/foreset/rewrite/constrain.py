@@ -36,9 +36,9 @@ def functions_of(domains: Collection[Domain]) -> Functions:
     }
 
 
-def prepare_constrained(view: View, among: Collection[str], schemas: Schemas, asking: Asking, report: Report) -> View:
-    """The view in normal form, as far as it is sound; `among` names all that are kept by constraints."""
-    wrong = tuple(constrained.check(view, among))
+def prepare_constrained(view: View, schemas: Schemas, asking: Asking, report: Report) -> View:
+    """The view in normal form, as far as it is sound."""
+    wrong = tuple(constrained.check(view))
     report.extend(wrong)
     functions = functions_of(tuple(asking.domains.values()))
     if any(fault.severity == "error" for fault in wrong):

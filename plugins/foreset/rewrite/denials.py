@@ -6,24 +6,33 @@ in two steps: names first, under a head that fits anything, then types.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from foreset.analyse import lint, names, safety, types
-from foreset.diagnostics import Report
+from foreset.analyse.faults.constrained import denied_region
+from foreset.diagnostics import Report, Span
 from foreset.ir.expectations import Expectation
 from foreset.ir.program import Column, View
-from foreset.ir.rules import Atom, Rule
+from foreset.ir.rules import Atom, Rule, atoms
 from foreset.ir.terms import Const, Term, Var
 from foreset.ir.types import BOOLEAN, STRING, Type
 from foreset.rewrite.normalise_rules import Schemas, normalise_rule
 from foreset.rewrite.type_rules import type_rule
 
+_NOWHERE = Span("", 1, 1)
 
-def prepare_denials(view: View, schemas: Schemas, report: Report) -> View:
-    """The view with its `deny:` bodies in normal form; those with faults are left as they are."""
+
+def prepare_denials(view: View, schemas: Schemas, among: Collection[str], report: Report) -> View:
+    """The view with its `deny:` bodies in normal form; those with faults are left as they are.
+
+    They are looked for among rows: the views `among` are kept by constraints, and cannot be read.
+    """
     if not any(expectation.rule for expectation in view.expectations):
         return view
+    for rule in (one.rule for one in view.expectations if one.rule is not None):
+        read = [atom for atom, _ in atoms(rule) if atom.relation in among]
+        report.extend(denied_region(atom.relation, atom.span or rule.span or _NOWHERE) for atom in read)
     return replace(view, expectations=tuple(_prepared(one, schemas, report) for one in view.expectations))
 
 
@@ -36,7 +45,8 @@ def _prepared(expectation: Expectation, schemas: Schemas, report: Report) -> Exp
     if wrong:
         return expectation
     normal = normalise_rule(rule, {**schemas, rule.head.relation: _columns(rule.head, {})})
-    inferred = types.infer(normal.rule, schemas, normal.pulled)
+    bare = replace(normal.rule, head=replace(normal.rule.head, args=()))  # the head says nothing of types
+    inferred = types.infer(bare, {**schemas, rule.head.relation: ()}, normal.pulled)
     columns = _columns(normal.rule.head, inferred.types)
     whole = {**schemas, rule.head.relation: columns}
     typed = type_rule(normal.rule, inferred.types, whole)

@@ -47,7 +47,8 @@ class Givers:
         """The part that gives the arguments of `call` their values, under `head`."""
         givers = self._sources(v.name for arg in call.args for v in variables(arg))
         calls = [one for one in givers if isinstance(one, DomainCall)]
-        sets = [one for one in self.rule.sets if all(each in calls for each in self._calls_for(one))]
+        ready = [one for one in self.rule.sets if all(each in calls for each in self._calls_for(one))]
+        sets = [one for one in ready if one in givers or not one.calls]  # not to wait for answers without need
         return self._part(head, givers, sets, call.span)
 
     def around(self, one: SetOf) -> Rule:

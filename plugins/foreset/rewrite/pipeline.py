@@ -46,16 +46,19 @@ def prepare(program: Program) -> Prepared:
     schemas = {**program.columns_of(), **asking.schemas}
     among = constrained.constrained(program)
     kept = {view.name: view for view in program.views if view.name in among}
+    slips = {view.name: found for view in program.views if (found := tuple(constrained.slips(view, among)))}
+    report.extend(fault for found in slips.values() for fault in found)
     definitions, wrong = aggregates.prepared(program.aggregates)
     report.extend(wrong)
     keys = {source.name: source.key_places for source in program.sources}
     splitter = Splitter(schemas, definitions, keys)
     passes = _Passes(splitter, asking, kept, circles(dependencies(program.views)), report)
     views = tuple(
-        prepare_constrained(view, among, schemas, asking, report)
+        prepare_constrained(view, schemas, asking, report)
         if view.name in among
-        else prepare_denials(_prepare_view(view, passes), schemas, report)
+        else prepare_denials(_prepare_view(view, passes), schemas, among, report)
         for view in program.views
+        if view.name not in slips  # nothing more can be said of it
     )
     views = (*splitter.made.values(), *asking.views(), *views)
     columns = {**schemas, **splitter.schemas_with_hidden}
@@ -143,7 +146,7 @@ def _typed(rule: Rule, strategy: str, splitter: Splitter) -> tuple[Rule | None, 
 def _asks(whole: Rule, strategy: str, splitter: Splitter, asking: Asking) -> tuple[Diagnostic, ...]:
     """Take in what the calls of a sound rule ask; the faults are of arguments only."""
     found: list[Diagnostic] = []
-    for call in whole.calls:
+    for call in (*whole.calls, *(call for one in whole.sets for call in one.calls)):
         asking.add(call.called, None, call.called_span)
     for called, rule in asking.asks(whole):
         typed, faults = _typed(rule, strategy, splitter)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from foreset.constraints.faults import BadConstraint
-from foreset.diagnostics import Diagnostic, Severity, Span
+from foreset.diagnostics import Diagnostic, Severity, Span, did_you_mean
 from foreset.ir.types import Type
 
 
@@ -32,11 +34,15 @@ def aggregate_of_constraints(view: str, span: Span) -> Diagnostic:
 
 def left_to_constraints(view: str, name: str, span: Span) -> Diagnostic:
     """Perhaps a slip: the other columns come from relations."""
-    message = (
-        f"nothing but constraints binds `{name}`: so `{view}` holds entries such as `{name} <= 3`, and not only rows"
-    )
-    hint = f"if that is meant, say so by `evaluate: at_refresh`; else bind `{name}` by a relation"
-    return Diagnostic("FS914", message, span, hint, Severity.WARNING)
+    message = f"nothing but comparisons binds `{name}`: `{view}` would hold regions such as `{name} <= 3`, and not rows"
+    hint = f"bind `{name}` by a relation or by `=`; if regions are meant, add `evaluate: at_refresh` to the view"
+    return Diagnostic("FS914", message, span, hint)
+
+
+def column_of_nothing(view: str, name: str, stray: str, span: Span, known: Collection[str]) -> Diagnostic:
+    """The value of a column is made of a variable that stands nowhere else."""
+    hint = did_you_mean(stray, known, f"bind `{stray}` by a relation or by `=`")
+    return Diagnostic("FS914", f"`{stray}` has no value, so `{name}` of the head of `{view}` has none", span, hint)
 
 
 def not_for_constraints(view: str, key: str, span: Span) -> Diagnostic:
@@ -55,6 +61,19 @@ def unbound_member(view: str, span: Span) -> Diagnostic:
     """All its rows would have to be looked through, and there may be no end to them."""
     message = f"`{view}` is kept by constraints, and no column of it has a value here"
     return Diagnostic("FS917", message, span, "bind a column by a relation: then it is asked whether the value is in")
+
+
+def denied_region(view: str, span: Span) -> Diagnostic:
+    """`deny:` looks at rows that are staged."""
+    hint = f"make a view of the rows that may not be, `bad(X) :- p(X), {view}(X)`, and deny `bad(X)`"
+    return Diagnostic("FS642", f"`deny:` cannot read `{view}`, which is kept by constraints", span, hint)
+
+
+def unbound_in_braces(name: str, span: Span) -> Diagnostic:
+    """A region has no end: only values that the other literals of the braces give can be asked about."""
+    message = f"`{name}` has no value inside of the braces but from a view that is kept by constraints"
+    hint = f"bind `{name}` by another literal in the braces, or write `_`; or join the two in a view of their own first"
+    return Diagnostic("FS917", message, span, hint)
 
 
 def inexact_argument(name: str, kind: Type, span: Span) -> Diagnostic:
