@@ -6,6 +6,7 @@
 #   make test-tz     the same, twice, in processes whose time zone is not UTC
 #   make lint        ruff, mypy, import-linter, vulture
 #   make fuzz N=50000   random programs and nights against the reference
+#   make fuzz-check N=20000  specs with mutated rules: check, explain and test end in no internal error
 #   make fuzz-spark N=500   the same through Delta tables, each fifth in Spark; all refresh cases with every strategy
 #   make test-crash  kill -9 of refreshes at every point, five times each
 #   make demo        a nightly refresh, a bulk load, a second refresh and a load that is stopped, through Airflow
@@ -62,7 +63,10 @@ fuzz: setup
 	@$(BIN)/python -m tests.property.fuzz --programs $(N)
 	@FORESET_FUZZ=$(N) $(BIN)/pytest tests/property --hypothesis-profile=fuzz $(ARGS)
 
-.PHONY: fuzz-spark test-crash test-install
+.PHONY: fuzz-check fuzz-spark test-crash test-install
+fuzz-check: setup
+	@$(BIN)/python -m tests.property.check_fuzz --specs $(N) $(ARGS)
+
 fuzz-spark: setup
 	@FORESET_LONG=1 FORESET_FUZZ_SPARK=$(N) $(BIN)/python -m pytest tests/spark/test_refresh_cases.py tests/spark/test_random_refresh.py $(ARGS)
 

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.cases_runner import case_files, parse_blocks
+from tests.property import check_fuzz
 
 from foreset.diagnostics import Diagnostic
 from foreset.render import render_github, render_json, render_text
@@ -163,3 +164,23 @@ def test_walls_of_text(text: str) -> None:
     _, spent = check(text.encode())
     print(f"{spent * 1000:.0f} ms")
     assert spent < 5 * BOUND
+
+
+# ---------------------------------------------------------------- whole specs, to their plans
+WHOLE = max(600, int(os.environ.get("FORESET_FUZZ", "0")) // 5)
+
+
+@pytest.mark.slow
+def test_mutated_rules_never_end_in_an_internal_error() -> None:
+    """`make fuzz-check N=20000` is the long form."""
+    assert check_fuzz.run(SEED, WHOLE) == 0
+
+
+def test_the_fuzz_sees_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted in analysis, and in what is planned of sound specs."""
+    sound = next(seed for seed in range(100) if not check_fuzz.crashes(seed)[0].errors)
+    with monkeypatch.context() as patch:
+        patch.setattr("foreset.rewrite.pipeline.lint.of_program", lambda _: {}["planted"])
+        assert check_fuzz.where(check_fuzz.crashes(sound)[1]).endswith("KeyError: 'planted'")
+    monkeypatch.setattr(check_fuzz, "describe", lambda *_: {}["later"])
+    assert check_fuzz.where(check_fuzz.crashes(sound)[1]).endswith("KeyError: 'later'")
