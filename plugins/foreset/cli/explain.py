@@ -45,6 +45,7 @@ def explain(
     """
     from foreset.cli.groups import ready
     from foreset.cli.output import say, say_json
+    from foreset.explain.plainly import for_people
     from foreset.explain.text import overview
 
     group, _, view = target.partition(".")
@@ -57,8 +58,9 @@ def explain(
     if json:
         say_json({"group": group, "strata": [_as_data(stratum, shown.get(stratum.number)) for stratum in strata]})
         return
-    lines = [] if view else [*overview(group, strata), ""]
-    for stratum in strata:
+    told = strata if rules or wanted else for_people(strata, found.program)
+    lines = [] if view else [*overview(group, told), ""]
+    for stratum in told:
         lines += _text(stratum, view, shown.get(stratum.number), rules=rules)
     say([*lines, *([f"written: {svg}"] if svg else [])])
 

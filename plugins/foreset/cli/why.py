@@ -83,8 +83,20 @@ def _asked(warehouse: str, specs: str, view: str, text: str, at: int | None) -> 
 
 
 def _plain(value: object) -> dict[str, object]:
+    """As JSON has it, with words for hidden relations."""
     from foreset.cli.output import plain
 
-    found = plain(value)
+    found = _in_words(plain(value))
     assert isinstance(found, dict)
     return found
+
+
+def _in_words(value: object) -> object:
+    """Names and rules in words; rows and values stay as they are."""
+    from foreset.ir.hidden import plainly
+
+    if isinstance(value, dict):
+        return {key: one if key in ("row", "values") else _in_words(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_in_words(one) for one in value]
+    return plainly(value) if isinstance(value, str) else value

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from foreset.ir.aggregates import Aggregation
+from foreset.ir.hidden import all_in_words
 from foreset.ir.program import View, is_hidden
 from foreset.ir.rules import atoms
 
@@ -59,8 +60,8 @@ class Stratum:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The names of its views without those that keep supports of the others."""
-        return tuple(view.name for view in self.views if not view.supports)
+        """Its views as people call them, without those that keep supports of the others."""
+        return all_in_words(view.name for view in self.views if not view.supports)
 
     @property
     def supported(self) -> bool:

@@ -16,6 +16,7 @@ from airflow.sdk import DAG, AssetAny, AssetOrTimeSchedule, CronTriggerTimetable
 
 from foreset.diagnostics import Diagnostic
 from foreset.errors import SpecError
+from foreset.ir.hidden import all_in_words
 from foreset.ir.strata import Stratum
 from foreset.orchestrate.assets import sources_of, views_of
 from foreset.orchestrate.docs import kind, page, title
@@ -139,7 +140,7 @@ def _strata(group: Group, spec: Spec, capture: PhaseOperator) -> list[PhaseOpera
 
 
 def _stratum(stratum: Stratum, spec: Spec) -> tuple[PhaseOperator, PhaseOperator]:
-    reads = ", ".join(stratum.reads) or "nothing"
+    reads = ", ".join(all_in_words(stratum.reads)).replace("`", "") or "nothing"
     told = f"{stratum.title} ({kind(stratum).replace('`', '')}); reads {reads}; strategy {stratum.views[0].strategy}"
     common: dict[str, Any] = {"stratum": stratum.number, "spec": spec, "trigger_rule": "none_failed", "doc_md": told}
     with TaskGroup(f"stratum_{stratum.number}", group_display_name=title(stratum), tooltip=told):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from foreset.ir.hidden import all_in_words
 from foreset.ir.program import Column, Program, Source, View
 from foreset.ir.strata import Layering, Stratum
 from foreset.ir.supports import unfolded
@@ -85,7 +86,7 @@ def _stratum(stratum: Stratum) -> Sequence[str]:
     return (
         str(stratum.number),
         _codes(stratum.shown),
-        _codes(stratum.reads),
+        _codes(all_in_words(stratum.reads)),
         code(stratum.views[0].strategy),
         kind(stratum),
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from foreset.ir.hidden import in_words
+
 Facts = Mapping[str, Any]
 
 
@@ -81,7 +83,7 @@ def _maintained(facts: Facts) -> Iterator[str]:
     if facts.get("note"):
         yield str(facts["note"])
     for view, counts in facts.get("views", {}).items():
-        yield f"{view}: +{counts['inserted']:,} -{counts['deleted']:,}"
+        yield f"{in_words(view)}: +{counts['inserted']:,} -{counts['deleted']:,}"
     if facts.get("rounds"):
         yield f"{facts['rounds']} rounds in {facts['seconds']:.1f} s"
 

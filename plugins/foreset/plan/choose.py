@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from foreset.ir.aggregates import Upkeep
+from foreset.ir.hidden import in_words
 from foreset.ir.program import SUPPORTED
 from foreset.ir.rules import atoms
 from foreset.ir.strata import Stratum
@@ -116,7 +117,8 @@ def _changed(stratum: Stratum, situation: Situation) -> dict[str, Size]:
 def _own_way(stratum: Stratum, situation: Situation) -> Choice:
     """What domains answer, and what is kept by constraints: one way each, and whether it is needed."""
     if stratum.called:
-        return Choice(stratum.own_way, f"{stratum.called} is asked in each refresh: its answers may have changed")
+        who = in_words(stratum.called)
+        return Choice(stratum.own_way, f"{who} is asked in each refresh: its answers may have changed")
     if situation.rebuild:
         return Choice(stratum.own_way, situation.rebuild)
     if stratum.asks:
@@ -241,5 +243,5 @@ def _spreads(stratum: Stratum, situation: Situation, changed: Mapping[str, Size]
 
 
 def _summary(changed: Mapping[str, Size]) -> str:
-    parts = (f"{name} +{size.inserted:,} -{size.deleted:,}" for name, size in changed.items())
+    parts = (f"{in_words(name)} +{size.inserted:,} -{size.deleted:,}" for name, size in changed.items())
     return ", ".join(parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from foreset.ir.hidden import called
 from foreset.ir.strata import Layering
 
 FIRST_LOAD = "first load"
@@ -37,7 +38,7 @@ def rebuilt(layering: Layering, marks: Mapping[str, str], before: Mapping[str, s
                 reasons[name] = f"{FIRST_LOAD}: the view is new"
             elif before[name] != marks[name]:
                 below = sorted(changed.intersection(stratum.reads))
-                listed = ", ".join(f"`{other}`" for other in below)
+                listed = ", ".join(dict.fromkeys(map(called, below)))
                 reasons[name] = f"it reads {listed}, which changed" if below else "its definition has changed"
         changed |= {name for name in stratum.names if name in before and name in reasons}
     return reasons

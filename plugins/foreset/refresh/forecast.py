@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from foreset.ir.hidden import all_in_words, in_words
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering, Stratum
 from foreset.plan.fingerprint import fingerprints
@@ -131,7 +132,18 @@ def _building(
             reads[name] = rows_of(layout.root, sources[name])
         else:
             reads[name] = pins[name].rows if name in pins else None
-    return Building(stratum.names, reads, *_seconds(stratum, sum(rows or 0 for rows in reads.values()), costs))
+    cost = _seconds(stratum, sum(rows or 0 for rows in reads.values()), costs)
+    return Building(all_in_words(stratum.names), _told(reads), *cost)
+
+
+def _told(reads: Mapping[str, int | None]) -> dict[str, int | None]:
+    """The relations as people call them; those of one name as one."""
+    told: dict[str, int | None] = {}
+    for name, rows in reads.items():
+        words = in_words(name)
+        known = (told.get(words, 0), rows)
+        told[words] = None if None in known else sum(count or 0 for count in known)
+    return told
 
 
 def _seconds(stratum: Stratum, rows: int, costs: Sequence[Sequence[Any]]) -> tuple[float | None, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from foreset.ir.hidden import all_in_words
 from foreset.ir.program import is_hidden
 from foreset.reports.directory import Directory, Facts, moment
 from foreset.reports.model import Expectation, Failure, Quality, SourceLine, Step, Verification, ViewLine
@@ -164,7 +165,7 @@ def steps_of_row(row: ManifestRow, captures: Mapping[str, Facts]) -> tuple[Step,
 
 def _shown(names: Sequence[str]) -> Sequence[str]:
     """A stratum by the views that users know, if it has any."""
-    return [name for name in names if not is_hidden(name)] or names
+    return [name for name in names if not is_hidden(name)] or all_in_words(names)
 
 
 def steps_of_run(directory: Directory, failed: str) -> tuple[Step, ...]:

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from foreset.explain.notation import Columns, readable
+from foreset.ir.program import is_hidden
 from foreset.ir.renaming import substituted
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables, nullable
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, atoms, literal_variables, nullable
 from foreset.ir.terms import Const, Row, Term, Value, Var, names_in
 from foreset.ir.text import print_literal, print_rule, print_term
 from foreset.reference.terms import equal
@@ -46,7 +47,9 @@ class Bodies:
         self.schemas = {name: tuple(column.type for column in found) for name, found in self.columns.items()}
 
     def text(self, rule: Rule) -> str:
-        """The rule as a person would write it: `not in(...)` is one literal."""
+        """The rule as its author wrote it where it stands on hidden relations, else in normal form."""
+        if rule.text and any(is_hidden(atom.relation) for atom, _ in atoms(rule)):
+            return " ".join(rule.text.split())
         shown = tuple(literal for literal in rule.body if not waits_for(literal))
         return print_rule(readable(replace(rule, body=shown), self.columns))
 

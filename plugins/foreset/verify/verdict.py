@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from foreset.ir.hidden import in_words
+from foreset.ir.program import is_hidden
 from foreset.ir.terms import Row
 from foreset.rewrite.ask_domains import in_plain_words
 
@@ -26,7 +28,7 @@ class Mismatch:
         if self.kind == UNASKED:
             return in_plain_words(f"`{self.view}` was not asked {self.row!r}, though a rule needs the answer")
         fact = "is staged, but no rule derives it" if self.claimed else "is derived by the rules, but not staged"
-        return f"{self.view}{self.row!r} {fact} ({self.kind} row)"
+        return f"{in_words(self.view)}{self.row!r} {fact} ({self.kind} row)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Verdict:
             "mode": self.mode,
             "verdict": "passed" if self.ok else "failed",
             "rows": self.rows,
-            "checked": {view: dict(counts) for view, counts in self.checked.items()},
+            "checked": {view: dict(counts) for view, counts in self.checked.items() if not is_hidden(view)},
             "error_rate_below": {kind: bound for kind in kinds if (bound := self.bound(kind)) is not None},
             "confidence": CONFIDENCE,
             "mismatches": [str(found) for found in self.mismatches[:SHOWN]],

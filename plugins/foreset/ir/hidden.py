@@ -1,0 +1,54 @@
+"""Hidden relations in words: the names that rewrite gives them are for tables and plans, never for people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_NAME = r"([a-z][a-z0-9_]*)"
+_WORDS = (
+    (re.compile(rf"{_NAME}~groups_[0-9a-f]+(?:~rows)?"), r"the groups of `\1`"),
+    (re.compile(rf"{_NAME}~members_[0-9a-f]+(?:~rows)?"), r"the elements from `\1`"),
+    (re.compile(rf"{_NAME}~support_[0-9a-f]+(?:~rows)?"), r"the derivations of `\1`"),
+    (re.compile(rf"{_NAME}~(?:~|:)[0-9_]+~asks(?:~rows)?"), r"what `\1` is asked"),
+    (re.compile(rf"{_NAME}~(?:~|:)[0-9_]+(?:~held|~rows)?"), r"`\1`"),
+    (re.compile(rf"{_NAME}~{_NAME}~asks(?:~rows)?"), r"what `\1:\2` is asked"),
+    (re.compile(rf"{_NAME}~{_NAME}(?:~held|~rows)?"), r"`\1:\2`"),
+)
+_OF_ROWS = (  # where the values of a row follow
+    (re.compile(rf"{_NAME}~groups_[0-9a-f]+(?=\()"), r"a group of `\1` "),
+    (re.compile(rf"{_NAME}~members_[0-9a-f]+(?=\()"), r"an element from `\1` "),
+    (re.compile(rf"{_NAME}~support_[0-9a-f]+(?=\()"), r"a derivation of `\1` "),
+    (re.compile(rf"{_NAME}~(?:~|:)[0-9_]+~asks(?=\()"), r"what `\1` is asked "),
+    (re.compile(rf"{_NAME}~{_NAME}~asks(?=\()"), r"what `\1:\2` is asked "),
+    (re.compile(rf"{_NAME}~(?:~|:)[0-9_]+(?:~held)?(?=\()"), r"\1"),
+    (re.compile(rf"{_NAME}~{_NAME}(?:~held)?(?=\()"), r"\1:\2"),
+)
+
+
+def in_words(name: str) -> str:
+    """A relation as people call it: `the groups of orders` for a hidden one, and its name for any other."""
+    for pattern, words in _WORDS:
+        if found := pattern.fullmatch(name):
+            return found.expand(words)
+    return name
+
+
+def called(name: str) -> str:
+    """A relation inside of a sentence: in backticks, or in words."""
+    words = in_words(name)
+    return words if words != name else f"`{name}`"
+
+
+def all_in_words(names: Iterable[str]) -> tuple[str, ...]:
+    """The same of several, each once."""
+    return tuple(dict.fromkeys(map(in_words, names)))
+
+
+def plainly(text: str) -> str:
+    """A text in which hidden relations stand, with words in their places; what stands in quotes is left alone."""
+    parts = re.split(r'("(?:[^"\\]|\\.)*")', text)
+    for place in range(0, len(parts), 2):
+        for pattern, words in (*_OF_ROWS, *_WORDS):
+            parts[place] = pattern.sub(words, parts[place])
+    return "".join(parts)
