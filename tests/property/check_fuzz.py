@@ -84,7 +84,7 @@ def planned(found: Understood) -> None:
             if strategy.admitted and not by_number[stratum.number].own_way:
                 steps = describe(translate(by_number[stratum.number], strategy.strategy), found.program.columns_of())
                 list(steps_text(strategy.strategy, steps))
-    list(run_tests(replace(found.program, max_rounds=ROUNDS), found.layering))
+    list(run_tests(found.written, replace(found.program, max_rounds=ROUNDS), found.layering))
 
 
 class _Caught(logging.Handler):

@@ -367,7 +367,7 @@ def test_the_example_is_sound_and_its_tests_pass() -> None:
     assert not list(found.report)
     assert found.program is not None
     assert found.layering is not None
-    outcomes = list(run_tests(found.program, found.layering))
+    outcomes = list(run_tests(loaded.program, found.program, found.layering))
     assert len(outcomes) == 2
     assert all(outcome.passed for outcome in outcomes), outcomes
 

@@ -132,10 +132,11 @@ def test_unit_tests_find_a_wrong_asking(monkeypatch: pytest.MonkeyPatch) -> None
     for sound in (True, False):
         if not sound:
             planted(monkeypatch)
-        found = prepare(load_program(SPEC.format(rule=SHORT) + TEST, "g.yaml"))
+        written = load_program(SPEC.format(rule=SHORT) + TEST, "g.yaml")
+        found = prepare(written)
         assert found.program is not None
         assert found.layering is not None
-        (outcome,) = run_tests(found.program, found.layering)
+        (outcome,) = run_tests(written, found.program, found.layering)
         assert outcome.passed is sound
         if not sound:
             assert list(failure(outcome))[-4:] == [

@@ -50,7 +50,7 @@ def test_a_spec_is_sound_and_its_tests_pass(block: Block) -> None:
     found = prepare(loaded.program)
     assert not list(loaded.report)
     assert not list(found.report)
-    assert all(outcome.passed for outcome in run_tests(found.program, found.layering))
+    assert all(outcome.passed for outcome in run_tests(loaded.program, found.program, found.layering))
 
 
 @pytest.fixture(scope="module")

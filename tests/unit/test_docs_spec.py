@@ -95,7 +95,7 @@ def test_the_examples_work(text: str) -> None:
     found = prepare(loaded.program)
     assert not list(loaded.report)
     assert not list(found.report)
-    assert all(outcome.passed for outcome in run_tests(found.program, found.layering))
+    assert all(outcome.passed for outcome in run_tests(loaded.program, found.program, found.layering))
 
 
 def test_every_strategy_is_described() -> None:
@@ -123,8 +123,10 @@ tests:
 
 
 def test_what_the_page_says_of_null_and_of_order() -> None:
-    found = prepare(load_text(MEANING).program)
+    loaded = load_text(MEANING)
+    assert loaded.program is not None
+    found = prepare(loaded.program)
     assert not list(found.report)
-    outcomes = list(run_tests(found.program, found.layering))
+    outcomes = list(run_tests(loaded.program, found.program, found.layering))
     assert len(outcomes) == 2
     assert all(outcome.passed for outcome in outcomes), outcomes

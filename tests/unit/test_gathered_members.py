@@ -59,7 +59,8 @@ def test_it_filters_inside_of_braces(rule: str, rows: str) -> None:
     assert not found.errors, found.errors
     assert found.program is not None
     assert found.layering is not None
-    (outcome,) = run_tests(found.program, found.layering)
+    assert found.written is not None
+    (outcome,) = run_tests(found.written, found.program, found.layering)
     assert outcome.passed, (outcome.error, outcome.differences, outcome.faults)
 
 

@@ -29,7 +29,7 @@ def test_the_page_about_the_language_works() -> None:
     assert loaded.program is not None, list(loaded.report)
     found = prepare(loaded.program)
     assert not [*loaded.report, *found.report]
-    (outcome,) = run_tests(found.program, found.layering)
+    (outcome,) = run_tests(loaded.program, found.program, found.layering)
     assert outcome.passed, outcome
 
 

@@ -55,7 +55,8 @@ def unit_tests(
     for group in found:
         assert group.program is not None
         assert group.layering is not None
-        for outcome in run_tests(group.program, group.layering, pattern):
+        assert group.written is not None
+        for outcome in run_tests(group.written, group.program, group.layering, pattern):
             outcomes.append(outcome)
             data.append(_as_data(group, outcome))
             if not json:

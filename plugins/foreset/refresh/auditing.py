@@ -7,8 +7,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from foreset.errors import SourceError, UsageError
+from foreset.reference.needs import needs_of
 from foreset.refresh.checking import Ground, compare, open_quickly, published
-from foreset.refresh.context import Stopwatch, read_spec
+from foreset.refresh.context import Stopwatch, read_as_written, read_spec
 from foreset.refresh.editing import edits_of
 from foreset.refresh.fits import fits
 from foreset.store import arrow, manifest
@@ -29,6 +30,7 @@ def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
         hint = f"run `foreset refresh {layout.group}` first"
         raise UsageError(f"group {layout.group} has no committed refresh", hint)
     program, layering = read_spec(*spec, edits=edits_of(row))
+    judge = read_as_written(*spec, edits=edits_of(row))
     staged = {}
     for view in program.views:
         pin = row.views.get(view.name)
@@ -51,6 +53,6 @@ def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
 
     sizes = {name: pin.rows for name, pin in row.views.items()}
     with closing(SourceFacts(program.columns_of(), opener)) as facts:
-        ground = Ground(facts, lambda name: (opener(name),), sizes)
-        checked, mismatches = compare(staged, program, layering, ground, size, row.seq)
+        ground = Ground(facts, lambda name: (opener(name),), sizes, needs_of(program.views))
+        checked, mismatches = compare(staged, *judge, ground, size, row.seq)
     return Verdict(str(size), checked, mismatches, watch.seconds)

@@ -17,9 +17,9 @@ from pyarrow.dataset import Dataset
 from foreset.errors import VerificationFailed
 from foreset.ir.program import Column, Program, Source
 from foreset.ir.strata import Layering
-from foreset.ir.terms import Value
+from foreset.ir.terms import Row, Value
 from foreset.plan.frozen import sample_size
-from foreset.reference.needs import needs_of
+from foreset.reference.needs import Need, needs_of
 from foreset.refresh.asking import table_now
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.context import Context, Stopwatch
@@ -33,15 +33,16 @@ from foreset.store.rows import ViewPin
 from foreset.verify.asked import lacking
 from foreset.verify.entries import Draw, Plain, Rows, SignedFiles, holds, sampled
 from foreset.verify.facts import SourceFacts
-from foreset.verify.origins import Hint, Pairs, hints, origins
-from foreset.verify.sample import Claim, Staged, draw
-from foreset.verify.solving import Solver, derivable
+from foreset.verify.origins import Hint, Pairs, hints, near_goals, origins
+from foreset.verify.sample import Claim, Staged, draw, there
+from foreset.verify.solving import Solver, derived_near
 from foreset.verify.verdict import UNASKED, Mismatch, Verdict
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 LEAST_PER_VIEW = 6
+MOST_DERIVED = 200  # rows of a view that are looked for because the rules derive them
 DRAWING = 4  # views at the same time
 DRAWN_ROWS = 2_000_000  # of a larger source that changed, only the changed rows are drawn from
 
@@ -102,8 +103,8 @@ def _sampled(context: Context, size: int) -> tuple[dict[str, dict[str, int]], li
     keyed = [source for source in context.program.sources if source.key and capture_one(context, source.name)["single"]]
     single = {source.name: source.key_places for source in keyed}
     with closing(SourceFacts(context.program.columns_of(), opener, single)) as facts:
-        ground = Ground(facts, nearby, _sizes(context))
-        return compare(staged, context.program, context.layering, ground, size, context.run.seq)
+        ground = Ground(facts, nearby, _sizes(context), needs_of(context.program.views))
+        return compare(staged, *context.judge(), ground, size, context.run.seq)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,7 @@ class Ground:
     facts: SourceFacts
     nearby: Callable[[str], Sequence[Rows]]  # rows of a source, among whose values absent rows are looked for
     sizes: Mapping[str, int]  # rows of views, where that is known
+    needs: Sequence[Need]  # what has to have been asked
 
 
 def compare(
@@ -123,24 +125,28 @@ def compare(
     size: int,
     seed: int,
 ) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:
-    """Draw rows from what is staged (or published), recompute them, and say where the two differ."""
+    """Draw rows from what is staged (or published), recompute them by the rules as written, and say what differs."""
     if not staged or not size:
         return {}, []
     share = max(LEAST_PER_VIEW, size // len(staged))
     columns = program.columns_of()
     schemas = {name: tuple(column.type for column in relation) for name, relation in columns.items()}
-    near = _near(columns, origins(layering, schemas), ground.nearby, share // 4, seed)
+    reaching = origins(layering, schemas)
+    near = _near(columns, reaching, ground.nearby, share // 4, seed)
     with ThreadPoolExecutor(DRAWING) as pool:  # DuckDB draws, and leaves Python alone meanwhile
         drawn = pool.map(lambda name: draw(staged[name], share, seed, near(name)), staged)
         claims = dict(zip(staged, drawn, strict=True))
     rows = {name: {claim.row for claim in found} for name, found in claims.items()}
-    true = derivable(rows, layering, ground.facts, schemas, ground.sizes)
+    asked = near_goals(staged, layering, reaching, near, seed)
+    true, beside = derived_near(rows, asked, layering, ground.facts, schemas, ground.sizes)
+    with ThreadPoolExecutor(DRAWING) as pool:
+        claims |= dict(pool.map(lambda name: (name, [*claims[name], *_derived(staged[name], beside[name])]), beside))
     checked = {name: _kinds(found) for name, found in claims.items()}
     mismatches = [
         Mismatch(name, claim.row, claim.present, claim.kind)
         for name, found in claims.items()
         for claim in found
-        if claim.present is not (claim.row in true[name])
+        if claim.present is not (claim.row in true[name] or claim.kind == "derived")
     ]
 
     def parts(name: str) -> Sequence[Rows]:
@@ -150,10 +156,17 @@ def compare(
 
     views = {view.name for view in program.views}
     solver = Solver(layering, ground.facts, schemas, ground.sizes)
-    for asks, looked, unasked in lacking(needs_of(program.views), columns, parts, staged, solver.answers, share, seed):
+    for asks, looked, unasked in lacking(ground.needs, columns, parts, staged, solver.answers, share, seed):
         checked[asks][UNASKED] = checked[asks].get(UNASKED, 0) + looked
         mismatches += [Mismatch(asks, row, claimed=False, kind=UNASKED) for row in sorted(unasked, key=repr)]
     return checked, mismatches
+
+
+def _derived(staged: Staged, rows: set[Row]) -> list[Claim]:
+    """What the staged result says of rows that are derived: that is how a row is found that it has lost."""
+    some = sorted(rows, key=repr)[:MOST_DERIVED]
+    now = there(staged, some)
+    return [Claim(row, row in now, "derived") for row in some]
 
 
 def _near(

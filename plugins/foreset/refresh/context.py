@@ -14,12 +14,13 @@ from foreset.ir.edits import Edit
 from foreset.ir.program import Program, Source, View
 from foreset.ir.strata import Layering
 from foreset.plan.frozen import RefreshPlan
+from foreset.rewrite.pipeline import as_written
 from foreset.store import files
 from foreset.store.delta import Opened
 from foreset.store.epochs import Run, heartbeat
 from foreset.store.layout import Layout, is_local, join
 from foreset.store.rows import ManifestRow
-from foreset.understand import understand_text
+from foreset.understand import Understood, understand_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -91,6 +92,10 @@ class Context:
         text = files.read_once(self.path("marks", f"{name}.json"))
         return None if text is None else records.from_text(text, f"the mark of `{name}`")
 
+    def judge(self) -> tuple[Program, Layering]:
+        """What rows are held to: the rules as written."""
+        return read_as_written(self.plan.spec_text, self.plan.spec_file, self.plan.suites, self.plan.edits)
+
     def source(self, name: str) -> Source:
         """The source of that name."""
         return next(source for source in self.program.sources if source.name == name)
@@ -113,17 +118,28 @@ def read_spec(
     text: str, file: str, suites: Mapping[str, str] | None = None, edits: Iterable[Edit] = ()
 ) -> tuple[Program, Layering]:
     """A spec's program in normal form with its strata, and with its edits; raises `SpecError` with all faults."""
-    return _read(text, file, tuple((suites or {}).items()), tuple(edits))
+    found = _understood(text, file, tuple((suites or {}).items()), tuple(edits))
+    assert found.program is not None
+    assert found.layering is not None
+    return found.program, found.layering
+
+
+def read_as_written(
+    text: str, file: str, suites: Mapping[str, str] | None = None, edits: Iterable[Edit] = ()
+) -> tuple[Program, Layering]:
+    """What the rows of a spec are held to: its rules as they are written, before sets are rewritten."""
+    found = _understood(text, file, tuple((suites or {}).items()), tuple(edits))
+    assert found.written is not None
+    assert found.program is not None
+    return as_written(found.written, found.program)
 
 
 @functools.lru_cache(maxsize=16)  # a refresh asks several times, and whoever refreshes again mostly by the same spec
-def _read(
-    text: str, file: str, suites: tuple[tuple[str, str], ...], edits: tuple[Edit, ...]
-) -> tuple[Program, Layering]:
+def _understood(text: str, file: str, suites: tuple[tuple[str, str], ...], edits: tuple[Edit, ...]) -> Understood:
     found = understand_text(text, file, dict(suites), edits)
     if found.errors or found.program is None or found.layering is None:
         raise SpecError(found.errors)
-    return found.program, found.layering
+    return found
 
 
 class Stopwatch:

@@ -1,4 +1,4 @@
-"""`--verify full`: every view that was maintained, computed anew in Spark and compared row by row."""
+"""`--verify full`: every view that was maintained, computed anew in Spark by the rules as written, and compared."""
 
 from __future__ import annotations
 
@@ -34,20 +34,24 @@ def differences(context: Context) -> Iterator[tuple[str, int, list[Row], list[Ro
     from foreset.engine.cutting import cut
     from foreset.engine.frames import anti
 
-    schemas = {name: tuple(c.type for c in columns) for name, columns in context.program.columns_of().items()}
+    program, written = context.judge()
+    schemas = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}
+    kept = {view.name for view in context.program.views}
     built: dict[str, Piece] = {}
-    for stratum in context.layering.strata:
+    for stratum in written.strata:
         if stratum.own_way:  # what was answered is the truth of this refresh, and constraints are no rows
             built |= {name: cut(_staged_state(context, name, schemas)) for name in stratum.names}
             continue
         for name, full in _derived(context, stratum, built, schemas).items():
             built[name] = full
+            if name not in kept:
+                continue
             staged = _staged_state(context, name, schemas)
             missing, extra = cut(anti(full.frame, staged)), cut(anti(staged, full.frame))
             yield name, full.rows or 0, _some(missing, schemas[name]), _some(extra, schemas[name])
-    for need in needs_of(context.program.views):  # by the rules that use the answers
+    for need in needs_of(program.views):  # by the rules that use the answers
         whole = {**schemas, need.view.name: tuple(column.type for column in need.view.columns)}
-        (stratum,) = layering((need.view,), context.program.columns_of()).strata
+        (stratum,) = layering((need.view,), program.columns_of()).strata
         (full,) = _derived(context, stratum, built, whole).values()
         width = len(need.seeds)
         asked = full.frame.columns[width:]

@@ -1,6 +1,7 @@
 """Run the unit tests of a program: by the semantics first, then by every strategy against it.
 
-The expectation of a test is compared with full evaluation (`reference.naive`). Each strategy
+The expectation of a test is compared with full evaluation (`reference.naive`) of the rules as
+they are written (`rewrite.as_written`). Each strategy, which runs what they were rewritten to,
 must then give the very same differentials: where one does not, the fault is Foreset's, and
 the test says so instead of passing.
 """
@@ -23,8 +24,11 @@ from foreset.reference.naive import evaluate
 from foreset.reference.needs import needs_of, unasked
 from foreset.reference.outside import answers_in, asked_of
 from foreset.reference.replica import Chooser, Delta, Replica, Rows
+from foreset.rewrite.pipeline import as_written
 from foreset.testing.compare import ASKING, Difference, Night, against, delta, difference, night_of
 
+Judge = tuple[Program, Layering]
+Came = tuple[Mapping[str, Delta], Mapping[str, Rows]]
 STRATEGIES = ("auto", *MAINTAINING, "recompute")
 
 
@@ -45,11 +49,13 @@ class Outcome:
         return not (self.differences or self.faults or self.error)
 
 
-def run_tests(program: Program, layering: Layering, pattern: str = "") -> Iterator[Outcome]:
-    """Run the tests of a program in normal form whose names contain `pattern`."""
-    for test in selected(program, pattern):
+def run_tests(written: Program, program: Program, layering: Layering, pattern: str = "") -> Iterator[Outcome]:
+    """Run the tests of a program whose names contain `pattern`: as written, and in normal form."""
+    tests = selected(program, pattern)
+    judge = as_written(written, program) if tests else (program, layering)
+    for test in tests:
         started = time.perf_counter()
-        outcome = _run(program, layering, test)
+        outcome = _run(program, layering, judge, test)
         yield replace(outcome, seconds=time.perf_counter() - started)
 
 
@@ -59,14 +65,14 @@ def selected(program: Program, pattern: str) -> tuple[UnitTest, ...]:
     return tuple(test for test in program.tests if wanted in f"{program.group}: {test.name}".casefold())
 
 
-def _run(program: Program, layering: Layering, test: UnitTest) -> Outcome:
+def _run(program: Program, layering: Layering, judge: Judge, test: UnitTest) -> Outcome:
     night = night_of(test, (*(source.name for source in program.sources), *asked_of(program)))
     stray = tuple(Difference(name, "to delete", missing=rows) for name, rows in night.stray.items())
     if stray:
         return Outcome(test, stray)
     try:
         came = _by_every_strategy(program, layering, night)  # first, as its errors name the rule and the values
-        before, after = (_contents(program, layering, sources) for sources in (night.before, night.after))
+        before, after = (_contents(*judge, sources) for sources in (night.before, night.after))
     except (EvaluationError, Failure) as error:
         return Outcome(test, error=str(error))
     truth = {view.name: delta(before[view.name], after[view.name]) for view in program.views}
@@ -75,14 +81,14 @@ def _run(program: Program, layering: Layering, test: UnitTest) -> Outcome:
     except EvaluationError as error:  # of a region without end
         return Outcome(test, error=str(error))
     seen = {name: delta(told[0][name], told[1][name]) for name in truth}
-    faults = {**dict(_faults(truth, came)), **_unasked(program, after)}
+    faults = {**dict(_faults(truth, after, came)), **_unasked(program, came["auto"][1])}
     wrong = {one.view for found in faults.values() for one in found}
     own = {name for view in program.views if view.name in wrong and view.aggregation for name in view.aggregation.own}
     return Outcome(test, tuple(against(test, seen, told[1])), faults, own=tuple(sorted(own)))
 
 
 def _unasked(program: Program, contents: Mapping[str, Rows]) -> dict[str, tuple[Difference, ...]]:
-    """What full evaluation follows too: a domain was not asked what the rules as they use the answers need."""
+    """A domain was not asked what the rules, as they use the answers, need."""
     lacking = unasked(program, contents, needs_of(program.views))
     found = tuple(Difference(name, ASKING, tuple(sorted(rows, key=sort_key))) for name, rows in lacking)
     return {ASKING: found} if found else {}
@@ -102,23 +108,31 @@ def _contents(program: Program, layering: Layering, sources: Mapping[str, Rows])
     return evaluate(layering.strata, sources, schemas, program.max_rounds, program)
 
 
-def _by_every_strategy(program: Program, layering: Layering, night: Night) -> dict[str, Mapping[str, Delta]]:
-    """The differentials of the night, by strategy."""
+def _by_every_strategy(program: Program, layering: Layering, night: Night) -> dict[str, Came]:
+    """The differentials of the night, and the contents after it, by strategy."""
     loaded = Replica(program, layering)
     loaded.refresh({name: Delta(rows) for name, rows in night.before.items()})
-    came: dict[str, Mapping[str, Delta]] = {}
+    came: dict[str, Came] = {}
     for strategy in STRATEGIES:
         replica = replace(loaded, contents=dict(loaded.contents), counters=dict(loaded.counters))
-        came[strategy], _ = replica.refresh(night.deltas, chooser(strategy))
+        deltas, _ = replica.refresh(night.deltas, chooser(strategy))
+        came[strategy] = deltas, replica.contents
     return came
 
 
 def _faults(
-    truth: Mapping[str, Delta], came: Mapping[str, Mapping[str, Delta]]
+    truth: Mapping[str, Delta], after: Mapping[str, Rows], came: Mapping[str, Came]
 ) -> Iterator[tuple[str, tuple[Difference, ...]]]:
-    """Yield each strategy whose differentials are not those of full evaluation."""
-    for strategy, deltas in came.items():
-        found = tuple(wrong for view in truth for wrong in _wrong(view, truth[view], deltas[view]))
+    """Yield each strategy whose differentials are not those of full evaluation, or else its contents."""
+    for strategy, (deltas, contents) in came.items():
+        found = tuple(
+            wrong
+            for view in truth
+            for wrong in (
+                tuple(_wrong(view, truth[view], deltas[view]))
+                or tuple(difference(view, "contents", after[view], contents[view]))
+            )
+        )
         if found:
             yield strategy, found
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Rule, literal_variables, null_safe
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Rule, literal_variables, null_safe, nullable
 from foreset.ir.terms import Const, Var
 from foreset.ir.types import Type
 from foreset.reference.terms import equal
@@ -56,7 +56,7 @@ class Binder:
     def begin(self, way: Passage, keys: Numbers) -> Batch:
         """What goals say of the variables of a rule's head."""
         columns: dict[str, Numbers] = {}
-        mask = np.ones(len(keys), dtype=np.bool_)
+        mask, may_be_null = np.ones(len(keys), dtype=np.bool_), nullable(way.rule)
         kinds = self.schemas[way.rule.head.relation]
         for position in way.given:
             arg, values = way.rule.head.args[position], keys[:, way.asked.index(position)]
@@ -64,6 +64,7 @@ class Binder:
                 mask &= self._is(values, kinds[position], arg)
             elif isinstance(arg, Var):
                 mask &= columns.setdefault(arg.name, values) == values
+                mask &= (values != NULL) | (arg.name in may_be_null)
         batch = Batch(tuple(columns), stacked(list(columns.values()), len(keys)))
         return self.distinct(batch.where(mask))
 

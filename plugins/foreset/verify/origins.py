@@ -6,16 +6,18 @@ some value shows that value nowhere else, but the row of a source that brought i
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from foreset.ir.program import View
 from foreset.ir.rules import Atom, Rule
 from foreset.ir.strata import Layering
 from foreset.ir.terms import Row, Value, Var
 from foreset.verify.codes import alike
-from foreset.verify.passing import Schemas
+from foreset.verify.passing import Asked, Schemas
 
+KEYS = 16  # by which a view is asked for whole rows
 Place = tuple[str, int]  # a relation and a column of it
 Pairs = tuple[tuple[int, int], ...]  # a column of a view, and one of a source
 Hint = tuple[tuple[int, Value], ...]  # columns of a view, and what one row of a source says of them
@@ -65,3 +67,31 @@ def _reached(start: Place, above: Mapping[Place, set[Place]]) -> set[Place]:
 def hints(pairs: Pairs, rows: Iterable[Row | Mapping[int, Value]]) -> list[Hint]:
     """What each row of a source says of a view's columns."""
     return [tuple((position, row[column]) for position, column in pairs) for row in rows]
+
+
+def near_goals(
+    views: Iterable[str],
+    layering: Layering,
+    reaching: Mapping[str, Mapping[str, Pairs]],
+    near: Callable[[str], Sequence[Hint]],
+    seed: int,
+) -> dict[tuple[str, Asked], set[Row]]:
+    """For views with values that are computed, which nobody can guess: keys by which to ask for whole rows.
+
+    A key is what one row of a source says of the view. Views of one source are asked by its columns, others by those
+    of the source that says most; recursive ones and those that nobody declared are not asked.
+    """
+    found: dict[tuple[str, Asked], set[Row]] = {}
+    for name in views:
+        stratum = layering.of(name)
+        view = next(view for view in stratum.views if view.name == name)
+        known = {position for pairs in reaching.get(name, {}).values() for position, _ in pairs}
+        if view.hidden or stratum.recursive or stratum.own_way or not 0 < len(known) < len(view.columns):
+            continue
+        rows = [dict(hint) for hint in near(name)]
+        widest = max((tuple(sorted(row)) for row in rows), key=len, default=())
+        keys = sorted({tuple(row[p] for p in widest) for row in rows if row.keys() == {*widest}}, key=repr)
+        random.Random(seed).shuffle(keys)  # noqa: S311 - a sample must be repeatable, not secret
+        if widest and keys:
+            found[name, widest] = set(keys[:KEYS])
+    return found

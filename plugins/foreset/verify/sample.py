@@ -54,18 +54,28 @@ def draw(staged: Staged, size: int, seed: int, hints: Sequence[Hint] = ()) -> li
     del old[quarter + len(minus) + quarter // 4 :]
     near = _combinations([*plus, *minus, *old], hints, len(columns), quarter, generator)
     others = list(dict.fromkeys([*old, *near]))
-    before, came, gone = present((staged.old, staged.plus, staged.minus), columns, others)
-    there = (before - gone) | came
+    before, now = _there(staged, others)
     if staged.own_groups is not None:  # what an expression of the spec made of the state before
         own = worked_on(staged.plus, staged.minus, columns, staged.own_groups, max(LEAST_OWN, half // 2))
         plus = list({**dict.fromkeys(own), **dict.fromkeys(plus)})
         changed = list({**dict.fromkeys(own), **dict.fromkeys(changed)})
     claims = {row: Claim(row, row in set(plus), "changed") for row in changed}
-    unchanged = [row for row in old if row in before and row in there and row not in claims][:quarter]
+    unchanged = [row for row in old if row in before and row in now and row not in claims][:quarter]
     claims |= {row: Claim(row, present=True, kind="unchanged") for row in unchanged}
     rest = set(old)
     absent = [row for row in others if row not in rest and row not in claims]
-    return [*claims.values(), *(Claim(row, row in there, "absent") for row in absent)]
+    return [*claims.values(), *(Claim(row, row in now, "absent") for row in absent)]
+
+
+def there(staged: Staged, rows: Sequence[Row]) -> set[Row]:
+    """Which of some rows the staged result has."""
+    return _there(staged, rows)[1]
+
+
+def _there(staged: Staged, rows: Sequence[Row]) -> tuple[set[Row], set[Row]]:
+    """Which of some rows were there, and which are there now."""
+    before, came, gone = present((staged.old, staged.plus, staged.minus), staged.columns, rows)
+    return before, (before - gone) | came
 
 
 def _half_each(plus: Sequence[Row], minus: Sequence[Row], size: int) -> list[Row]:

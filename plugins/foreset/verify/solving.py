@@ -54,16 +54,23 @@ class Solver:
         assert isinstance(self.facts, GroupFacts)
         self.facts.expect(view, asked, keys)
 
-    def which(self, rows: Mapping[str, set[Row]], goals: Mapping[Goal, set[Row]]) -> dict[str, set[Row]]:
-        """Those of `rows`, by view, that are among the answers of the goals."""
-        tables = self._solve(goals, None)
+    def which(
+        self, rows: Mapping[str, set[Row]], goals: Mapping[Goal, set[Row]], near: Mapping[Goal, set[Row]]
+    ) -> tuple[dict[str, set[Row]], dict[str, set[Row]]]:
+        """Those of `rows`, by view, that are among the answers of the goals; and what has the keys of `near`."""
+        both = {goal: goals.get(goal, set()) | near.get(goal, set()) for goal in (*goals, *near)}
+        tables = self._solve(both, None)
         found: dict[str, set[Row]] = defaultdict(set)
         for (view, _), table in tables.items():
             if view in rows:
                 asked = list(rows[view])
                 held = table.known.holds(self.codes.packed(self.codes.rows(asked, self.schemas[view])))
                 found[view] |= {row for row, there in zip(asked, held.tolist(), strict=True) if there}
-        return found
+        return found, {view: self._answers(tables[view, asked], asked, keys) for (view, asked), keys in near.items()}
+
+    def _answers(self, table: Table, asked: Asked, keys: set[Row]) -> set[Row]:
+        rows = self.codes.tuples(table.answers.everything())
+        return {row for row in rows if tuple(row[position] for position in asked) in keys}
 
     def answers(self, extra: View, asked: Asked, keys: set[Row]) -> list[Row]:
         """The rows of a view that no stratum has, whose columns `asked` are one of `keys`."""
@@ -84,7 +91,7 @@ class Solver:
         first = Pass(common, views, {}, decide_negation=False)
         for (relation, asked), keys in goals.items():
             kinds = [self.schemas[relation][position] for position in asked]
-            first.ask((relation, asked), self.codes.rows(list(keys), kinds))
+            first.ask_for((relation, asked), self.codes.rows(list(keys), kinds))
         _explore(first)
         tables = first.tables
         if first.negated:
@@ -126,6 +133,21 @@ def derivable(
     sizes: Mapping[str, int] | None = None,
 ) -> dict[str, set[Row]]:
     """Which of `rows`, by view, follow from the facts; `sizes` says how many rows views have, where that is known."""
+    return derived_near(rows, {}, layering, facts, schemas, sizes)[0]
+
+
+def derived_near(
+    rows: Mapping[str, set[Row]],
+    near: Mapping[Goal, set[Row]],
+    layering: Layering,
+    facts: Facts,
+    schemas: Schemas,
+    sizes: Mapping[str, int] | None = None,
+) -> tuple[dict[str, set[Row]], dict[str, set[Row]]]:
+    """Which of `rows` follow; and of the views in `near`, one goal for each, rows that follow and have these keys.
+
+    All of the latter follow. Some may be lacking, whose key is NULL.
+    """
     solver = Solver(layering, facts, schemas, sizes or {})
     groups = {stratum.names[0] for stratum in layering.strata if stratum.aggregation}
     goals: dict[Goal, set[Row]] = defaultdict(set)
@@ -136,10 +158,10 @@ def derivable(
     of_groups = {goal: keys for goal, keys in goals.items() if goal[0] in groups}
     for (view, asked), keys in of_groups.items():
         solver.expect(view, asked, keys)
-    found = solver.which(rows, {goal: keys for goal, keys in goals.items() if goal not in of_groups})
+    found, beside = solver.which(rows, {goal: keys for goal, keys in goals.items() if goal not in of_groups}, near)
     for (view, asked), keys in of_groups.items():
         found[view] |= {row for group in solver.facts.rows(view, asked, keys).values() for row in group}
-    return {view: wanted & found[view] for view, wanted in rows.items()}
+    return {view: wanted & found[view] for view, wanted in rows.items()}, beside
 
 
 def _given(row: Row) -> Asked:
@@ -167,7 +189,7 @@ def _decided(first: Pass, parts: Sequence[Sequence[View]]) -> dict[Goal, Table]:
         work = Pass(first.common, dict(own), settled, decide_negation=True)
         for (relation, known), table in first.tables.items():
             if relation in own:
-                work.ask((relation, known), table.keys.all(len(known)))
+                work.ask_for((relation, known), table.keys.all(len(known)))
         work.run()
         settled |= work.tables
     return settled

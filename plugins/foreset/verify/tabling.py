@@ -118,8 +118,12 @@ class Pass:
         return self.binder.codes
 
     def ask(self, goal: Goal, keys: Numbers) -> None:
-        """Ask for the rows of a view with these values in the given columns."""
-        fresh = self._table(goal).keys.add(keys[without_null(keys)], self.codes)
+        """Ask for the rows of a view with these values in the given columns; NULL joins with nothing."""
+        self.ask_for(goal, keys[without_null(keys)])
+
+    def ask_for(self, goal: Goal, keys: Numbers) -> None:
+        """Ask for rows of a view by what is in them: of those whose column is NULL, the ones that sets group by it."""
+        fresh = self._table(goal).keys.add(keys, self.codes)
         if len(fresh):
             self._goals.setdefault(goal, []).append(fresh)
 
