@@ -142,7 +142,8 @@ class Warehouse:
 
     def why(self, view: str, row: RowLike, *, limit: int = 10, depth: int = 10, at: int | None = None) -> Proof:
         """How a row of `group.view` follows, down to rows of sources; a row is a sequence, a dict, or text."""
-        from foreset.refresh.proving import published, row_of, why
+        from foreset.refresh.proving import published, why
+        from foreset.refresh.written_rows import row_of
 
         group, name = split(view)
         found = published(self.layout(group), self.spec(group), name, at)
@@ -150,7 +151,8 @@ class Warehouse:
 
     def why_not(self, view: str, row: RowLike, *, at: int | None = None) -> tuple[Miss, ...]:
         """What each rule of `group.view` lacks for a row that is not there, the closest rule first."""
-        from foreset.refresh.proving import missing, published, row_of
+        from foreset.refresh.proving import missing, published
+        from foreset.refresh.written_rows import row_of
 
         group, name = split(view)
         found = published(self.layout(group), self.spec(group), name, at)

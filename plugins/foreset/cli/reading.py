@@ -194,8 +194,38 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
 
 
 def ordered(rows: pa.Table) -> pa.Table:
-    """Rows in an order that does not depend on how they were stored."""
-    return rows.sort_by([(name, "ascending") for name in rows.column_names]) if rows.num_rows else rows
+    """Rows in an order that does not depend on how they were stored; NULL is last."""
+    if not rows.num_rows:
+        return rows
+    if not any(map(_is_set, rows.schema.types)):
+        return rows.sort_by([(name, "ascending") for name in rows.column_names])
+    from foreset.ir.values import sort_key
+
+    values = [tuple(map(_as_value, row.values())) for row in rows.to_pylist()]
+    keys = [[(value is None, sort_key((value,))) for value in row] for row in values]
+    return rows.take(sorted(range(len(keys)), key=keys.__getitem__))
+
+
+def _is_set(kind: pa.DataType) -> bool:
+    """Arrow neither sorts lists nor writes them as CSV."""
+    import pyarrow.types
+
+    return bool(pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind))
+
+
+def _as_value(value: Any) -> Any:  # noqa: ANN401 - whatever a column holds
+    return tuple(map(_as_value, value)) if isinstance(value, list) else value
+
+
+def _flat(rows: pa.Table) -> pa.Table:
+    """Sets as text."""
+    import pyarrow
+
+    for place, field in enumerate(rows.schema):
+        if _is_set(field.type):
+            texts = [None if value is None else _cell(value) for value in rows.column(place).to_pylist()]
+            rows = rows.set_column(place, field.name, pyarrow.array(texts, pyarrow.string()))
+    return rows
 
 
 def _write_regions(found: list[str], shape: Format) -> None:
@@ -218,7 +248,7 @@ def _write(rows: pa.Table, shape: Format, limit: int) -> None:
         import pyarrow.csv
 
         sink = sys.stdout.buffer
-        pyarrow.csv.write_csv(rows, sink)
+        pyarrow.csv.write_csv(_flat(rows), sink)
         sink.flush()
     else:
         cut = rows.slice(0, limit) if limit else rows
@@ -239,5 +269,6 @@ def table(rows: pa.Table) -> list[str]:
 
 def _cell(value: object) -> str:
     from foreset.cli.output import visible
+    from foreset.refresh.written_rows import shown
 
-    return "NULL" if value is None else visible(str(value))
+    return visible(shown(value))

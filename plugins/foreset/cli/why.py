@@ -73,7 +73,8 @@ def why_not(
 
 
 def _asked(warehouse: str, specs: str, view: str, text: str, at: int | None) -> tuple[Published, Row]:
-    from foreset.refresh.proving import published, row_of
+    from foreset.refresh.proving import published
+    from foreset.refresh.written_rows import row_of
     from foreset.warehouse import open_warehouse, split
 
     group, name = split(view)

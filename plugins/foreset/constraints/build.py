@@ -103,12 +103,13 @@ def _sum(term: Term, scope: Scope) -> _Sum:
                 hint = "write a decimal such as 1.5; constraints are exact, doubles are not"
                 raise BadConstraint(f"{value!r} cannot stand in a constraint", hint, term.span)
             constant = ticks(value, NUMBER if sort.kind == "number" else sort)
-            assert constant is not None
+            if constant is None:
+                raise BadConstraint(f"a text is no number: {value!r}", "compute with numbers and dates only", term.span)
             return _Sum(sort, {}, constant, moment=sort.kind != "number")
         case Call(function="+" | "-" as op, args=(left, right)):
             return _add(_sum(left, scope), _sum(right, scope), -1 if op == "-" else 1, term.span)
         case Call(function="neg", args=(only,)):
-            return _times(_sum(only, scope), Fraction(-1))
+            return _times(_numbers(_sum(only, scope), term.span), Fraction(-1))
         case Call(function="*", args=(left, right)):
             a, b = _sum(left, scope), _sum(right, scope)
             if a.terms and b.terms:

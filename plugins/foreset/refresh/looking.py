@@ -21,12 +21,12 @@ from foreset.constraints.sorts import sort_of
 from foreset.constraints.text import print_constraint
 from foreset.domains.asking import Calls
 from foreset.domains.provider import Access
-from foreset.errors import UsageError
+from foreset.errors import EvaluationError, UsageError
 from foreset.ir.domains import Domain
 from foreset.ir.program import Column, Program
 from foreset.ir.terms import Row
 from foreset.ir.types import parse_type
-from foreset.ir.values import sort_key
+from foreset.ir.values import Misfit, coerce, sort_key
 from foreset.mediated.from_rules import declared, instances
 from foreset.refresh.context import read_spec
 from foreset.store import arrow
@@ -45,14 +45,28 @@ def rows(layout: Layout, spec: tuple[str, str], view: str, where: str, at: int |
             found = instances(entries, columns, answers, within)
     else:
         found = _within(entries, columns, within)
-    listed = sorted(found, key=sort_key)
+    listed = [_held(row, view, shown) for row in sorted(found, key=sort_key)]
     schema = arrow.schema_of({column.name: str(column.type) for column in shown})
     return pa.table([pa.array([row[i] for row in listed], field.type) for i, field in enumerate(schema)], schema=schema)
+
+
+def _held(row: Row, view: str, columns: Sequence[Column]) -> Row:
+    """The row, if the columns can hold it: constraints know no largest number."""
+    for value, column in zip(row, columns, strict=True):
+        try:
+            coerce(value, column.type)
+        except Misfit as misfit:
+            hint = f"declare `{column.name}` wider, bound it in the rules, or ask for less"
+            raise EvaluationError(f"column `{column.name}` of `{view}` cannot hold a value: {misfit}", hint) from None
+    return row
 
 
 def regions(layout: Layout, spec: tuple[str, str], view: str, where: str, at: int | None) -> list[str]:
     """What is known of the rows of a view that satisfy `where`, as constraints: for regions without end."""
     columns, entries = _entries(layout, view, at)
+    if len(declared(columns)) == len(columns):
+        hint = f"`foreset show {layout.group}.{view}` and `rows(...)` have them"
+        raise UsageError(f"`{view}` holds rows, and no regions", hint)
     own, within = variables_of(declared(columns)), region(where, view, columns)
     parts = (canonical(conjunction(from_row(row, own), within)) for row in entries)
     with _answers(layout, spec) as answers:

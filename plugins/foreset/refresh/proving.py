@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from foreset.diagnostics import did_you_mean
 from foreset.errors import SourceError, UsageError
-from foreset.ir.program import Column, Program, View
+from foreset.ir.program import Program, View
 from foreset.ir.supports import Support, footing, unfolded
-from foreset.ir.terms import Row, Value
-from foreset.ir.types import Type
-from foreset.ir.values import Misfit, coerce
+from foreset.ir.terms import Row
+from foreset.ir.text import print_value
 from foreset.refresh.checking import open_without_spark
 from foreset.refresh.context import read_spec
 from foreset.refresh.editing import edits_of
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
     from foreset.ir.strata import Layering
-
-_WORDS: dict[str, Value] = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,7 @@ class Published:
 def why(published: Published, row: Row, *, limit: int = 10, depth: int = 10, every: bool = False) -> Proof:
     """The derivations of a row that is there."""
     if not published.has(row):
-        shown = f"{published.view.name}({', '.join(map(str, row))})"
+        shown = f"{published.view.name}({', '.join(map(print_value, row))})"
         raise UsageError(f"{shown} is not in refresh {published.seq}", "`foreset why-not` says what it lacks")
     return published.prover.why((published.view.name, row), limit=limit, depth=depth, every=every)
 
@@ -61,7 +57,7 @@ def why(published: Published, row: Row, *, limit: int = 10, depth: int = 10, eve
 def missing(published: Published, row: Row) -> tuple[Miss, ...]:
     """What each rule lacks for a row that is not there."""
     if published.has(row):
-        shown = f"{published.view.name}({', '.join(map(str, row))})"
+        shown = f"{published.view.name}({', '.join(map(print_value, row))})"
         raise UsageError(f"{shown} is in refresh {published.seq}", "`foreset why` says how it follows")
     return why_not(published.view, row, published.prover.bodies)
 
@@ -118,58 +114,3 @@ def supports(layering: Layering, there: Iterable[str]) -> dict[str, tuple[Suppor
                 view = support.shown.head.relation
                 found[view] = (*found.get(view, ()), support)
     return found
-
-
-# ---------------------------------------------------------------- rows as people write them
-def row_of(view: View, given: str | Sequence[object] | Mapping[str, object]) -> Row:
-    """A row of a view from text (`a, 3`, `view("a", 3)`), from values in order, or from values by column."""
-    values: Sequence[object]
-    if isinstance(given, str):
-        values = [_worded(text, column.type) for text, column in _paired(view, _split(view.name, given))]
-    elif isinstance(given, Mapping):
-        names = [column.name for column in view.columns]
-        if set(given) != set(names):
-            raise UsageError(f"`{view.name}` has the columns {', '.join(names)}", "give a value for each of them")
-        values = [given[name] for name in names]
-    else:
-        values = [value for value, _ in _paired(view, given)]
-    return tuple(_taken(value, column) for value, column in zip(values, view.columns, strict=True))
-
-
-def _paired(view: View, values: Sequence[Any]) -> list[tuple[Any, Column]]:
-    if len(values) != len(view.columns):
-        names = ", ".join(column.name for column in view.columns)
-        hint = f"give a value for each of its columns, in their order: {names}"
-        raise UsageError(f"`{view.name}` has {len(view.columns)} columns, {len(values)} values were given", hint)
-    return list(zip(values, view.columns, strict=True))
-
-
-def _split(view: str, text: str) -> list[str]:
-    inner = text.strip().removeprefix(view).strip()
-    if inner.startswith("(") and inner.endswith(")"):
-        inner = inner[1:-1]
-    found = next(csv.reader([inner], skipinitialspace=True, quotechar="'" if inner.count("'") > 1 else '"'), [])
-    return [part.strip() for part in found]
-
-
-def _worded(text: str, kind: Type) -> object:
-    """A word of the command line as YAML would have it, for a column of this type."""
-    if text.upper() == "NULL":
-        return None
-    if kind.name == "boolean":
-        return _WORDS.get(text.lower(), text)
-    if kind.is_integral:
-        return int(text) if text.removeprefix("-").isdigit() else text
-    if kind.is_fractional:
-        try:
-            return float(text)
-        except ValueError:
-            return text
-    return text
-
-
-def _taken(value: object, column: Column) -> Value:
-    try:
-        return coerce(value, column.type)
-    except Misfit as misfit:
-        raise UsageError(f"column {column.name}: {misfit}", f"it holds {column.type}") from misfit
