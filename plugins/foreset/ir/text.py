@@ -40,6 +40,12 @@ def print_rule(rule: Rule, notation: Notation | str = Notation.PLAIN) -> str:
     return f"{head} :- {', '.join((*body, *map(print_domain_call, rule.calls), *map(print_set, rule.sets)))}"
 
 
+def as_written(rule: Rule) -> str:
+    """The rule with the layout and comments of its author, where it has an author, and with a dot at its end."""
+    text = rule.text or print_rule(rule)
+    return text if "%" in text.rpartition("\n")[2] else f"{text}."  # a dot behind a comment would be part of it
+
+
 def print_domain_call(call: DomainCall) -> str:
     """`in(X, domain:function(args))`."""
     outputs = [print_term(output) for output in call.outputs]

@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from foreset.errors import ForesetError
 from foreset.ir import records
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering
 from foreset.plan.frozen import RefreshPlan
-from foreset.refresh.context import read_spec
 from foreset.store import events, files
 from foreset.store.layout import Layout, join
+from foreset.understand import Understood, understand_text
 
 Facts = Mapping[str, Any]
 
@@ -27,7 +26,8 @@ class Directory:
     run_id: str
     record: Facts  # run.json: the refresh before it, and the versions of the sources
     plan: RefreshPlan | None = None
-    program: Program | None = None
+    written: Program | None = None  # as people wrote it
+    program: Program | None = None  # in normal form
     layering: Layering | None = None
     marks: Mapping[str, Facts] = field(default_factory=dict)
     events: Sequence[Facts] = ()
@@ -61,9 +61,11 @@ def read(layout: Layout, run_id: str) -> Directory | None:
     record = files.read_once(join(folder, "run.json"))
     if record is None:
         return None
-    plan, program, layering = _plan(folder)
+    plan, spec = _plan(folder)
     told = [event for event in events.read(folder) if isinstance(event.get("kind"), str)]
-    return Directory(run_id, parsed(record), plan, program, layering, _marks(folder), told)
+    return Directory(
+        run_id, parsed(record), plan, spec.written, spec.program, spec.layering, _marks(folder), told
+    )
 
 
 def newest_of(layout: Layout, refresh_id: str) -> Directory | None:
@@ -91,20 +93,21 @@ def moment(text: object) -> datetime.datetime | None:
     return found.astimezone(datetime.UTC) if found.tzinfo else found.replace(tzinfo=datetime.UTC)
 
 
-def _plan(folder: str) -> tuple[RefreshPlan | None, Program | None, Layering | None]:
+def _plan(folder: str) -> tuple[RefreshPlan | None, Understood]:
     text = files.read_once(join(folder, "plan.json"))
     if text is None:
-        return None, None, None
+        return None, NOTHING
     plan = RefreshPlan.from_json(text)
-    return plan, *_understood(plan.spec_text, plan.spec_file)
+    return plan, _understood(plan.spec_text, plan.spec_file, tuple(plan.suites.items()))
+
+
+NOTHING = Understood("", "", "", ())
 
 
 @functools.lru_cache(maxsize=64)  # nights share a spec
-def _understood(text: str, file: str) -> tuple[Program | None, Layering | None]:
-    try:
-        return read_spec(text, file)
-    except ForesetError:  # an old plan in words that are not understood any more
-        return None, None
+def _understood(text: str, file: str, suites: tuple[tuple[str, str], ...]) -> Understood:
+    found = understand_text(text, file, dict(suites))
+    return NOTHING if found.errors else found  # an old plan in words that are not understood any more
 
 
 def _marks(folder: str) -> dict[str, Facts]:

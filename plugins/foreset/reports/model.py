@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from foreset.explain.graph import Graph
+
 Moment = datetime.datetime
 
 
@@ -203,6 +205,7 @@ class Run:
     silent_for: float | None = None
     scheduler: str = ""  # what Airflow says of its run; "" outside Airflow
     on_hold: OnHold | None = None  # the group, now
+    graph: Graph | None = None  # who reads whom, as its spec says; None where that is gone
 
     @property
     def failure(self) -> Failure | None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from foreset.errors import UsageError
+from foreset.explain.graph import Graph, graph_of
 from foreset.ir.program import Program
 from foreset.reports import directory, facts
 from foreset.reports.directory import Directory, moment
@@ -93,7 +94,7 @@ def read_history(layout: Layout, limit: int = RUNS_SHOWN) -> History:
     published = [_committed(ledger, row, brief=True) for row in rows]
     known = {row.refresh_id for row in rows}
     others = _directories(layout, known)
-    runs = [*published, *(_of_directory(ledger, one) for one in others)]
+    runs = [*published, *(replace(_of_directory(ledger, one), graph=None) for one in others)]
     if ledger.failed and ledger.failed.refresh_id not in {run.refresh_id for run in runs}:
         runs.append(_unpublished(ledger, ledger.failed.refresh_id, ""))
     runs.sort(key=lambda run: (run.when is not None, run.when or 0, run.seq or 0), reverse=True)
@@ -162,6 +163,7 @@ def _committed(ledger: Ledger, row: ManifestRow, *, brief: bool = False) -> Run:
         owner=_spoken(found).owner,
         schedule=_spoken(found).schedule,
         timezone=_spoken(found).timezone,
+        graph=_graph(found),
     )
 
 
@@ -224,12 +226,17 @@ def _of_directory(ledger: Ledger, found: Directory, scheduler: str = "") -> Run:
         owner=_spoken(found).owner,
         schedule=_spoken(found).schedule,
         timezone=_spoken(found).timezone,
+        graph=_graph(found),
     )
 
 
 def _spoken(found: Directory | None) -> Program:
     """What the spec says of the group; nothing where it is not at hand."""
     return found.program if found and found.program else Program("", (), ())
+
+
+def _graph(found: Directory | None) -> Graph | None:
+    return graph_of(found.written) if found and found.written else None
 
 
 def _state(ledger: Ledger, found: Directory, silent: float | None, scheduler: str) -> State:

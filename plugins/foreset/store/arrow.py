@@ -18,6 +18,8 @@ from foreset.store.layout import Layout
 if TYPE_CHECKING:
     import pyarrow as pa
 
+BATCH = 4096
+
 
 def read(path: str, version: int, columns: Sequence[str]) -> pa.Table:
     """The visible rows of a signed table at a pinned version."""
@@ -29,6 +31,27 @@ def read(path: str, version: int, columns: Sequence[str]) -> pa.Table:
     if gone.num_rows:
         rows = rows.filter(_still_there(rows, gone, columns))
     return rows.select(list(columns))
+
+
+def sample(path: str, version: int, columns: Sequence[str], most: int) -> pa.Table:
+    """The first `most` visible rows that are found, or fewer where there are fewer; it stops reading then."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    dataset = _dataset(path, version)
+    gone = dataset.to_table([*columns, SEQ], filter=ds.field(SIGN) == -1)
+    found = gone.slice(0, 0)
+    scan = dataset.scanner(
+        [*columns, SEQ], filter=ds.field(SIGN) == 1, batch_size=BATCH, batch_readahead=1, fragment_readahead=1
+    )
+    for batch in scan.to_batches():
+        rows = pa.Table.from_batches([batch])
+        if rows.num_rows and gone.num_rows:
+            rows = rows.filter(_still_there(rows, gone, columns))
+        found = pa.concat_tables([found, rows])
+        if found.num_rows >= most:
+            break
+    return found.slice(0, most).select(list(columns))
 
 
 def read_plain(path: str, version: int | None, columns: Sequence[str]) -> pa.Table:
