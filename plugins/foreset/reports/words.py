@@ -5,8 +5,12 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from foreset.reports.model import Expectation, Quality, SourceLine, Step, Verification, ViewLine
+from foreset.reports.model import Expectation, Quality, Run, SourceLine, State, Step, Verification, ViewLine
+
+if TYPE_CHECKING:
+    from foreset.reports.views import Named
 
 STRATEGIES = {
     "skip": "nothing that it reads had changed",
@@ -51,6 +55,19 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:,.0f}"
 
 
+def short(value: int) -> str:
+    """A round count at the side of a chart: `20,000`, `5 M`."""
+    return number(value) if value < 1_000_000 else f"{value / 1_000_000:g} M"
+
+
+def round_time(seconds: float) -> str:
+    """A round time at the side of a chart: `0.5 s`, `10 s`, `2 min`, `1 h`."""
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:g} {unit}"
+    return f"{seconds:g} s"
+
+
 def counted(count: float, noun: str, plural: str = "") -> str:
     """`1 row`, `2 rows`."""
     return f"{number(count)} {noun if count == 1 else plural or noun + 's'}"
@@ -59,6 +76,12 @@ def counted(count: float, noun: str, plural: str = "") -> str:
 def signed(count: int, sign: str) -> str:
     """`+12` or `−3`; a plain 0 for nothing."""
     return f"{sign}{number(count)}" if count else "0"
+
+
+def both(plus: int, minus: int) -> str:
+    """`+12 −3 rows`, `+1 row`; `0 rows` for nothing."""
+    signs = " ".join([*([f"+{number(plus)}"] if plus else []), *([f"−{number(minus)}"] if minus else [])])
+    return f"{signs or 0} {'row' if plus + minus == 1 else 'rows'}"
 
 
 def percent(rate: float) -> str:
@@ -109,6 +132,11 @@ def strategy(view: ViewLine) -> str:
     return STRATEGIES.get(view.strategy, "")
 
 
+def untouched(run: Run) -> str:
+    """Why a refresh did nothing to a view."""
+    return "nothing that it reads had changed" if run.state is State.UNCHANGED else "not reached by this refresh"
+
+
 def way(source: SourceLine) -> str:
     """How the changes of a source were found."""
     return WAYS.get(source.way, source.way)
@@ -139,6 +167,17 @@ def breaking(one: Expectation) -> str:
         return f"{rows} {verb} what must not be."
     of = f" of {number(one.rows)}" if one.rows else ""
     return f"{rows}{of} {'breaks' if one.unexpected == 1 else 'break'} it."
+
+
+def expected(test: Named) -> str:
+    """What a unit test expects of a view."""
+    said = [
+        f"{counted(test.inserted, 'row')} to come" if test.inserted else "",
+        f"{counted(test.deleted, 'row')} to go" if test.deleted else "",
+        f"{counted(test.whole, 'row')} afterwards" if test.whole is not None else "",
+    ]
+    nothing = test.inserted is not None or test.deleted is not None
+    return listed([one for one in said if one]) or ("no change" if nothing else "it is only given")
 
 
 def step(one: Step) -> str:
