@@ -25,6 +25,14 @@ GOOD, BAD = "manual__2026-11-17T02:00:00+00:00", "manual__2026-11-18T02:00:00+00
 GOOD_PATH, BAD_PATH = GOOD.replace(":", "%3A").replace("+", "%2B"), BAD.replace(":", "%3A").replace("+", "%2B")
 RUN = f"/foreset/dags/foreset_parts/runs/{BAD_PATH}"
 DOCS = f"{RUN}/docs/index.html"
+VIEW, PICTURE = "/foreset/dags/foreset_parts/views/contains", "/foreset/dags/foreset_parts/views.svg"
+OTHER_SPEC = """\
+group: other
+sources:
+  inside: {view: parts.contains, columns: {part: bigint, inner: bigint}}
+views:
+  loop: {columns: {part: bigint}, rules: ["loop(P) :- inside(P, P)"]}
+"""
 
 
 def write_docs(run_directory: str) -> None:
@@ -48,6 +56,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     facts = quality("failed", expectation("critical"), expectation("warning", success=True), docs="data_docs")
     files.write_text(f"{run.directory}/quality.json", json.dumps(facts))
     write_docs(run.directory)
+    specs = place / "home" / "view_specs"
+    specs.mkdir(parents=True)
+    (specs / "other.yaml").write_text(OTHER_SPEC)
     with running(place / "home", str(place / "warehouse")) as started:
         started.trigger("foreset_parts", BAD)
         started.trigger("foreset_parts", "manual__not_begun")
@@ -60,7 +71,7 @@ def routes() -> list[str]:
     from foreset.orchestrate.places import Places
     from foreset.reports.web import build
 
-    values = {"{dag_id}": "foreset_parts", "{run_id}": BAD_PATH, "{path:path}": "index.html"}
+    values = {"{dag_id}": "foreset_parts", "{run_id}": BAD_PATH, "{path:path}": "index.html", "{view}": "contains"}
     found = []
     for route in build(Places(Path(), "warehouse")).routes:
         path = "/foreset" + route.path
@@ -74,7 +85,7 @@ def routes() -> list[str]:
 # ---------------------------------------------------------------- who may see what
 def test_every_route_for_everybody(server: Server) -> None:
     paths = routes()
-    assert {"/foreset/", "/foreset/dags/foreset_parts", RUN, DOCS} == set(paths)
+    assert {"/foreset/", "/foreset/dags/foreset_parts", RUN, DOCS, VIEW, PICTURE} == set(paths)
     for path in paths:
         listing = path == "/foreset/"
         codes = {user: server.get(path, user).status_code for user in (None, "otto", "vera", "anna")}
@@ -151,6 +162,37 @@ def test_pages_of_other_dags_and_of_runs_that_have_not_begun(server: Server) -> 
     not_begun = server.get("/foreset/dags/foreset_parts/runs/manual__not_begun", "vera").text
     assert "This run has not begun its refresh" in not_begun
     assert "never refreshed" in server.get("/foreset/dags/foreset_other", "otto").text
+    assert "No view refresh in this DAG" in server.get("/foreset/dags/plain/views/x", "otto").text
+    assert server.get("/foreset/dags/plain/views.svg", "otto").status_code == 404
+    assert "No such view" in server.get("/foreset/dags/foreset_parts/views/nobody", "vera").text
+
+
+def test_the_page_of_a_view_and_the_picture(server: Server) -> None:
+    page = server.get(VIEW, "vera").text
+    assert "Which parts" not in page, "that is the group's description"
+    assert all(
+        words in page for words in ("contains(P, R) :- contains(P, Q), uses(Q, R).", "plant-data", "How fresh it is")
+    )
+    assert "<script" not in page
+    picture = server.get(PICTURE, "vera")
+    assert picture.headers["Content-Type"] == "image/svg+xml"
+    assert "style-src 'sha256-" in picture.headers["Content-Security-Policy"]
+    assert '<g class="box view failed"><title>view contains' in picture.text
+
+
+def test_of_other_groups_only_those_are_named_that_the_user_may_read(server: Server) -> None:
+    """`other` reads `parts.contains`; vera may not read its DAG, anna may."""
+    assert "as inside" in server.get(VIEW, "anna").text
+    assert 'href="../../foreset_other"' in server.get(VIEW, "anna").text
+    assert "as inside" not in server.get(VIEW, "vera").text
+    assert "foreset_other" not in server.get(VIEW, "vera").text
+
+
+def test_a_group_that_was_never_refreshed_has_the_pages_of_its_file(server: Server) -> None:
+    page = server.get("/foreset/dags/foreset_other/views/loop", "otto").text
+    assert "What stands here is what the spec file says" in page
+    assert "<title>view loop" in server.get("/foreset/dags/foreset_other/views.svg", "otto").text
+    assert server.get("/foreset/dags/foreset_other/views/loop", "vera").status_code == 403
 
 
 def test_the_report_has_the_facts_and_no_script(server: Server) -> None:
@@ -177,7 +219,7 @@ def test_a_broken_warehouse_folder_is_said_and_hides_nothing_else(server: Server
 
 @pytest.mark.parametrize("dag", ["foreset_..", "foreset_%20", "foreset_a%0d%0ab", "~", "foreset_", "%00"])
 def test_names_that_no_group_can_have(server: Server, dag: str) -> None:
-    for path in (f"/foreset/dags/{dag}", f"/foreset/dags/{dag}/runs/x"):
+    for path in (f"/foreset/dags/{dag}", f"/foreset/dags/{dag}/runs/x", f"/foreset/dags/{dag}/views/x"):
         answer = server.get(path, "anna")
         assert answer.status_code in (200, 404), path
         assert answer.status_code == 404 or "No view refresh in this DAG" in answer.text
@@ -200,7 +242,7 @@ def test_links_lead_where_they_say(server: Server) -> None:
         if answer.headers["Content-Type"].startswith("text/html"):
             links = re.findall(r'<(?:a|link) [^>]*href="([^"#]+)"', answer.text)
             todo += [urljoin(path, link.replace("&amp;", "&")) for link in links]
-    assert {"/foreset/", "/foreset/dags/foreset_parts", RUN, DOCS} <= found
+    assert {"/foreset/", "/foreset/dags/foreset_parts", RUN, DOCS, VIEW, PICTURE} <= found
     assert f"/foreset/dags/foreset_parts/runs/{GOOD_PATH}" in found
     assert f"{RUN}/docs/contains.html" in found
     assert f"{RUN}/docs/style.css" in found

@@ -468,14 +468,18 @@ def test_a_run_id_with_signs_makes_a_link_that_stays_in_the_folder() -> None:
     assert link == "x/runs/manual__2026-11-18T02%3A00%3A00%2B00%3A00"
 
 
-def test_charts_hold_a_first_load_and_a_small_night_side_by_side(nights: Nights) -> None:
-    nights.night("n1")
-    runs = list(reading.read_history(nights.layout).runs)
-    drawn = charts.changes(runs)
-    plus, minus = drawn.bars
-    assert 0 < minus.height < plus.height == charts.HALF
-    assert plus.y + plus.height == minus.y == drawn.base
-    assert charts.changes([]).bars == []
+def test_no_report_is_above_a_megabyte(nights: Nights) -> None:
+    """However much a refresh has to say: long messages, hundreds of expectations, rows of long values."""
+    long = "<&" * 3000
+    many = [{**expectation("critical"), "text": f"{i} {long}", "examples": [[long, long]] * 5} for i in range(400)]
+    verified = {**PASSED, "verdict": "failed", "mismatches": [f"contains({long})"] * 200}
+    run = nights.fail("n1", "quality", errors.QualityFailed(long * 100, f"correct {long}"), verify=verified)
+    files.write_text(f"{run.directory}/quality.json", json.dumps(quality("failed", *many)))
+    page = pages.run_page(reading.read_run(nights.layout, "n1"))
+    assert len(page.encode()) < 1_000_000
+    Reader(page)
+    assert "And 370 more expectations that do not hold" in page
+    assert "The first 300 expectations, broken ones first" in page
 
 
 def test_reading_and_rendering_need_no_spark_and_no_airflow(nights: Nights) -> None:

@@ -23,6 +23,9 @@ Seq = Annotated[int | None, typer.Option("--seq", metavar="N", help="A published
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE.html", help="Write a page that needs no other file.")
 ]
+Site = Annotated[
+    Path | None, typer.Option("--site", metavar="DIR", help="Write a folder of pages: report, history, each view.")
+]
 All = Annotated[bool, typer.Option("--history", help="All refreshes of the group instead of one.")]
 
 
@@ -33,6 +36,7 @@ def report(
     seq: Seq = None,
     history: All = False,
     output: Output = None,
+    site: Site = None,
     json: AsJson = False,
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
@@ -49,22 +53,34 @@ def report(
     if sum((run is not None, seq is not None, history)) > 1:
         raise UsageError("--run, --seq and --history exclude each other", "name one refresh, or ask for all of them")
     layout = open_warehouse(warehouse, str(specs)).existing(group)
-    if history:
+    one = None if history else _refresh(layout, run, seq)
+    if one is None:
         found = reading.read_history(layout)
         latest = reading.latest_run(layout, found)
-        page, first, data, lines = pages.history_page(found, latest), group_headline(latest), plain(found), []
+        page, first, data = pages.history_page(found, latest), group_headline(latest), plain(found)
     else:
-        one = _refresh(layout, run, seq)
-        page, data, lines = pages.run_page(one), plain(one), list(_lines(one))
+        page, data = pages.run_page(one), plain(one)
         first = headline(one) if run or seq else group_headline(one)
-    if output is not None:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(page, encoding="utf-8")
+    written = [*_file(page, output), *_site(layout, one, site, specs)]
     if json:
         say_json({"answer": first.answer, "sentence": first.sentence, "report": data})
         return
-    written = [f"written: {output}"] if output else []
-    say([f"{group}: {first.answer}. {first.sentence}", *lines, *written])
+    said = [f"written: {target}" for target in written]
+    say([f"{group}: {first.answer}. {first.sentence}", *(_lines(one) if one else ()), *said])
+
+
+def _file(page: str, target: Path | None) -> list[Path]:
+    if target is None:
+        return []
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(page, encoding="utf-8")
+    return [target]
+
+
+def _site(layout: Layout, run: Run | None, folder: Path | None, specs: Path) -> list[Path]:
+    from foreset.reports.site import write_site
+
+    return [] if folder is None else write_site(layout, folder, specs, run)[:1]
 
 
 def _refresh(layout: Layout, run: str | None, seq: int | None) -> Run:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from html import escape
+from html import escape as as_markup
 
 from foreset.explain.graph import ASKED, Graph, Kind, Node
 from foreset.explain.placing import Box, Placed, Sizes, Trunk, place
@@ -17,7 +17,7 @@ from foreset.explain.placing import Box, Placed, Sizes, Trunk, place
 LETTERS = 24  # of a name; a longer one is shortened, and whole when pointed at
 LETTER, EDGE, MARK = 7.7, 12.0, 18.0  # widths: a letter, the rim of a box, a mark in it
 MARGIN = 14.0
-LEGEND_LINE = 24.0
+LEGEND_LINE, LEGEND_WIDTH = 24.0, 420.0
 
 
 class State(StrEnum):
@@ -45,13 +45,20 @@ class Tonight:
             case State.CHANGED if self.whole:
                 return "read anew"
             case State.CHANGED:
-                return f"+{self.plus:,} \N{MINUS SIGN}{self.minus:,}"
+                return " ".join(self.counts)
             case State.SAME:
                 return "unchanged"
             case State.FAILED:
                 return "failed"
             case State.WAITING:
                 return "not reached"
+
+
+    @property
+    def counts(self) -> tuple[str, ...]:
+        """Rows that came and rows that went, as far as any did."""
+        signed = (("+", self.plus), ("\N{MINUS SIGN}", self.minus))
+        return tuple(f"{sign}{count:,}" for sign, count in signed if count)
 
 
 Changes = Mapping[str, Tonight]
@@ -97,17 +104,18 @@ def drawing(graph: Graph, tonight: Changes | None = None, links: Links | None = 
     lines = 2 if found else 1
     sizes = _sizes(graph, found)
     placed = place(graph, sizes)
-    legend = list(_legend(graph, found, placed.width))
+    across = max(placed.width, LEGEND_WIDTH)
+    legend = list(_legend(graph, found, across))
     height = placed.height + (MARGIN + LEGEND_LINE * (1 + max(row for _, row, _ in legend)) if legend else 0)
     body = [
         *_lines(placed, found),
         *(_node(box, sizes, lines, found.get(box.node.name), (links or {}).get(box.node.name)) for box in placed.boxes),
         *(_sample(x, row, kind, placed.height + MARGIN) for kind, row, x in legend),
     ]
-    width, tall = placed.width + 2 * MARGIN, height + 2 * MARGIN
+    width, tall = across + 2 * MARGIN, height + 2 * MARGIN
     label = escape(f"Sources and views of {graph.group}: what reads what")
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" viewBox="{-MARGIN:g} {-MARGIN:g} {width:g} {tall:g}"'
+        f'<svg class="picture" viewBox="{-MARGIN:g} {-MARGIN:g} {width:g} {tall:g}"'
         f' width="{width:g}" height="{tall:g}" role="{"group" if links else "img"}" aria-label="{label}">\n'
         f'<rect class="paper" x="{-MARGIN:g}" y="{-MARGIN:g}" width="{width:g}" height="{tall:g}"/>\n'
         + "\n".join(body)
@@ -123,7 +131,13 @@ def sheet() -> str:
 def file(graph: Graph, tonight: Changes | None = None) -> str:
     """The picture as a file of its own."""
     opening, rest = drawing(graph, tonight).split("\n", 1)
-    return f"{opening}\n<style>{sheet()}</style>\n{rest}\n"
+    named = opening.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    return f"{named}\n<style>{sheet()}</style>\n{rest}\n"
+
+
+def escape(text: str) -> str:
+    """Text as markup, without the control characters that no SVG may hold."""
+    return as_markup("".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text))
 
 
 # ---------------------------------------------------------------- boxes
@@ -178,8 +192,8 @@ _SUM = "M4 -5H-4L1 0L-4 5H4"
 def _note(tonight: Tonight) -> str:
     if tonight.state is not State.CHANGED or tonight.whole:
         return escape(tonight.words)
-    plus, minus = tonight.words.split(" ")
-    return f'<tspan class="plus">{plus}</tspan> <tspan class="minus">{minus}</tspan>'
+    parts = (f'<tspan class="{"plus" if part[0] == "+" else "minus"}">{part}</tspan>' for part in tonight.counts)
+    return " ".join(parts)
 
 
 def _told(node: Node, tonight: Tonight | None) -> str:

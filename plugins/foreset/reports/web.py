@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from urllib.parse import quote
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
 from starlette.exceptions import HTTPException
 
+from foreset.explain import picture
+from foreset.explain.graph import Graph
+from foreset.orchestrate.names import dag_id as dag_of
 from foreset.orchestrate.names import group_of, refresh_id
 from foreset.orchestrate.places import Places
 from foreset.reports import airflow_state, datadocs, pages
+from foreset.reports.definition import definition
+from foreset.reports.model import History, Run
 from foreset.reports.pages import Entry, Links
 from foreset.reports.permission import Permitted, User, readable_dags
 from foreset.reports.reading import latest_run, read_history, read_run
+from foreset.reports.tonight import tonight
+from foreset.reports.views import read_view
 from foreset.session.locations import absolute_warehouse
 from foreset.store.layout import Layout
 
@@ -32,6 +40,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 OTHER_DAG = ("No view refresh in this DAG", "Only the DAGs that Foreset makes of view specs have such a report.")
+NO_VIEW = ("No such view", "This group has no view of that name; the history of the group shows its views.")
 BROKEN = "The warehouse cannot be read just now. The log of the API server says why."
 
 
@@ -44,6 +53,8 @@ def build(places: Places) -> FastAPI:
     routes = Routes(places)
     app.get("/", response_class=HTMLResponse)(routes.groups)
     app.get("/dags/{dag_id}", response_class=HTMLResponse)(routes.history)
+    app.get("/dags/{dag_id}/views.svg", response_class=Response)(routes.picture)
+    app.get("/dags/{dag_id}/views/{view}", response_class=HTMLResponse)(routes.view)
     app.get("/dags/{dag_id}/runs/{run_id}", response_class=HTMLResponse)(routes.run)
     app.get("/dags/{dag_id}/runs/{run_id}/docs/{path:path}", response_class=Response)(routes.docs)
     return app
@@ -65,9 +76,38 @@ class Routes:
         layout = self._layout(dag_id)
         if layout is None:
             return pages.message_page(*OTHER_DAG, Links(home="../"))
-        links = Links(home="../", runs=f"{quote(dag_id, safe='')}/runs/")
+        below = quote(dag_id, safe="")
+        links = Links(home="../", runs=f"{below}/runs/", views=f"{below}/views/", picture=f"{below}/views.svg")
         found = read_history(layout)
-        return pages.history_page(found, latest_run(layout, found), links)
+        latest = latest_run(layout, found)
+        return pages.history_page(found, latest, links, self._graph(layout, found, latest))
+
+    def picture(self, dag_id: Permitted) -> Response:
+        """The picture of a group for the page of its DAG: who reads whom, and what the last refresh changed."""
+        layout = self._layout(dag_id)
+        found = read_history(layout) if layout else None
+        latest = latest_run(layout, found) if layout else None
+        graph = self._graph(layout, found, latest) if layout and found else None
+        if graph is None:
+            raise HTTPException(404, "Not Found")
+        headers = {datadocs.POLICY_NAME: f"{pages.policy(picture.sheet())}; frame-ancestors 'self'"}
+        svg = picture.file(graph, tonight(latest) if latest else {})
+        return Response(svg, media_type="image/svg+xml", headers=headers)
+
+    def view(self, dag_id: Permitted, view: str, user: User) -> str:
+        """The page of one view."""
+        layout = self._layout(dag_id)
+        home = "../../../"
+        if layout is None:
+            return pages.message_page(*OTHER_DAG, Links(home=home))
+        found = read_view(layout, view, self._places.specs)
+        own = f"../../{quote(dag_id, safe='')}"
+        if found is None:
+            return pages.message_page(*NO_VIEW, Links(home=home, history=own))
+        known = set(readable_dags(user)) if found.elsewhere else set()
+        shown = [one for one in found.elsewhere if dag_of(one.group) in known]  # of other groups not even the name
+        links = Links(home=home, history=own, runs="../runs/", views="./", groups="../../")
+        return pages.view_page(replace(found, elsewhere=shown), links)
 
     def run(self, dag_id: Permitted, run_id: str) -> str:
         """The report of one refresh: the tab of a DAG run."""
@@ -80,7 +120,8 @@ class Routes:
             run = airflow_state.with_failure(run, told.failure)
         docs = f"{quote(run_id, safe='')}/docs/index.html" if run.quality and run.quality.docs else ""
         history = f"../../{quote(dag_id, safe='')}"
-        return pages.run_page(run, Links(home="../../../", history=history, docs=docs))
+        beside = Links(home="../../../", history=history, docs=docs, views="../views/", picture="../views.svg")
+        return pages.run_page(run, beside)
 
     def docs(self, dag_id: Permitted, run_id: str, path: str) -> Response:
         """A page of Great Expectations' Data Docs of a run."""
@@ -89,6 +130,13 @@ class Routes:
         if found is None:
             raise HTTPException(404, "Not Found")
         return Response(found.content, media_type=found.media_type, headers={datadocs.POLICY_NAME: datadocs.POLICY})
+
+    def _graph(self, layout: Layout, history: History, latest: Run | None) -> Graph | None:
+        """Who reads whom: as the last refresh had it, or as the spec has it now."""
+        if latest is not None and latest.graph is not None:
+            return latest.graph
+        found = definition(layout, history, self._places.specs)
+        return found.graph if found else None
 
     def _layout(self, dag_id: str) -> Layout | None:
         """Where the group of a DAG lies; None for a DAG that is not ours."""
