@@ -56,6 +56,36 @@ def test_the_page_shows_rules_as_written_where_supports_are_kept(tmp_path: Path)
     assert stratum.title.endswith(": closure")
 
 
+def test_the_page_says_what_columns_mean_and_leads_to_the_pages_of_views() -> None:
+    group = load_group(ROOT / "view_specs", "reach")
+    assert group is not None
+    shown = page(group.program, group.layering, "/air/foreset/dags/foreset_reach")
+    assert "| `dst` | string | a city that can be reached from it |" in shown
+    assert "| `dst` | string | the city where it ends |" in shown
+    assert "![What reads what](/air/foreset/dags/foreset_reach/views.svg)" in shown
+    assert "(/air/foreset/dags/foreset_reach/views/closure)" in shown
+    assert "views.svg" not in page(group.program, group.layering), "without the plugin there is nothing to show"
+
+
+RULES = """group: g
+sources:
+  e: {table: raw/e, columns: {a: int}}
+views:
+  v:
+    columns: {a: int}
+    rules:
+      - v(X)  :- e(X), X>1
+      - "v(X) :- e(X) % all"
+"""
+
+
+def test_the_page_shows_rules_with_the_layout_and_comments_of_their_author(tmp_path: Path) -> None:
+    (tmp_path / "g.yaml").write_text(RULES)
+    group = load_group(tmp_path, "g")
+    assert group is not None
+    assert "~~~~\nv(X)  :- e(X), X>1.\nv(X) :- e(X) % all\n~~~~" in page(group.program, group.layering)
+
+
 @pytest.mark.parametrize("evil", ["<script>alert(1)</script>", "[x](javascript:1)", "a | b", "# no\n\n# head", "`x`"])
 def test_words_of_a_spec_are_never_markup(evil: str) -> None:
     shown = text(evil)

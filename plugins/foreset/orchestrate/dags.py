@@ -18,6 +18,7 @@ from foreset.diagnostics import Diagnostic
 from foreset.errors import SpecError
 from foreset.ir.hidden import all_in_words
 from foreset.ir.strata import Stratum
+from foreset.orchestrate.addresses import of_dag
 from foreset.orchestrate.assets import sources_of, views_of
 from foreset.orchestrate.docs import kind, page, title
 from foreset.orchestrate.form import form
@@ -79,7 +80,7 @@ def build_dag(group: Group, warehouse: str) -> DAG:
     dag = DAG(
         dag_id(program.group),
         description=program.description or f"Keeps the views of {program.group} up to date",
-        doc_md=page(program, group.layering),
+        doc_md=page(program, group.layering, of_dag(dag_id(program.group))),
         schedule=schedule_of(program),
         catchup=False,
         max_active_runs=1,

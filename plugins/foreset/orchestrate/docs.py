@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from foreset.ir.hidden import all_in_words
 from foreset.ir.program import Column, Program, Source, View
 from foreset.ir.strata import Layering, Stratum
-from foreset.ir.supports import unfolded
-from foreset.ir.text import print_rule
+from foreset.ir.text import as_written
 
 MOST_NAMES = 3
 WHAT_A_RUN_DOES = (
@@ -17,8 +16,11 @@ WHAT_A_RUN_DOES = (
 )
 
 
-def page(program: Program, layering: Layering) -> str:
-    """What the group is for, when it runs, in which order, and by which rules."""
+def page(program: Program, layering: Layering, pages: str = "") -> str:
+    """What a group in written form is for, when it runs, in which order, and by which rules.
+
+    `pages` is where the plugin serves the group's pages: the picture and the page of each view.
+    """
     parts = [
         f"# {program.group}",
         text(program.description),
@@ -35,6 +37,7 @@ def page(program: Program, layering: Layering) -> str:
             ],
         ),
         WHAT_A_RUN_DOES,
+        *([f"![What reads what]({pages}/views.svg)"] if pages else []),
         "## Strata",
         "Views that read each other form a stratum. Strata without a path between them run side by side.",
         _table(
@@ -42,9 +45,9 @@ def page(program: Program, layering: Layering) -> str:
             [_stratum(stratum) for stratum in layering.strata],
         ),
         "## Sources",
-        _table(("source", "table or view", "columns", "about"), [_source(source) for source in program.sources]),
+        *(_source(source) for source in program.sources),
         "## Views",
-        *(_view(view) for view in unfolded(program.views) if not view.hidden),
+        *(_view(view, pages) for view in program.views),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -92,21 +95,29 @@ def _stratum(stratum: Stratum) -> Sequence[str]:
     )
 
 
-def _source(source: Source) -> Sequence[str]:
-    origin = f"view {code(source.view)}" if source.view is not None else code(str(source.table))
-    return code(source.name), origin, _columns(source.columns), text(source.description)
+def _source(source: Source) -> str:
+    origin = f"View {code(source.view)}" if source.view is not None else f"Table {code(str(source.table))}"
+    about = [text(source.description)] if source.description else []
+    return "\n\n".join([f"### {source.name}", *about, origin, _columns(source.columns)])
 
 
-def _view(view: View) -> str:
-    rules = "\n".join(print_rule(rule) + "." for rule in view.rules)
+def _view(view: View, pages: str) -> str:
+    rules = "\n".join(as_written(rule) for rule in view.rules)
     fence = "~~~~"
     about = [text(view.description)] if view.description else []
+    more = [f"[Rows, freshness, tests and history of {view.name}]({pages}/views/{view.name})"] if pages else []
     exported = ["Also exported as a plain Delta table."] if view.export else []
-    return "\n\n".join([f"### {view.name}", *about, _columns(view.columns), f"{fence}\n{rules}\n{fence}", *exported])
+    return "\n\n".join(
+        [f"### {view.name}", *about, _columns(view.columns), f"{fence}\n{rules}\n{fence}", *exported, *more]
+    )
 
 
-def _columns(columns: Iterable[Column]) -> str:
-    return ", ".join(f"{code(column.name)} {column.type}" for column in columns)
+def _columns(columns: Sequence[Column]) -> str:
+    """Columns in a line, or in a table where the spec says what they mean."""
+    if not any(column.description for column in columns):
+        return ", ".join(f"{code(column.name)} {column.type}" for column in columns)
+    rows = [(code(column.name), str(column.type), text(column.description)) for column in columns]
+    return _table(("column", "type", "meaning"), rows)
 
 
 def _codes(names: Iterable[str]) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-PREFIX = "/foreset"
+from foreset.orchestrate.addresses import PREFIX, base
+
 NAVIGATION = "View refreshes"
 APPLIES = {"dag_tags": ["foreset"]}  # Airflow 3.3 shows tabs on every DAG; later ones read this
 
@@ -31,8 +31,7 @@ def fastapi_apps() -> list[dict[str, Any]]:
 
 def external_views() -> list[dict[str, Any]]:
     """A tab of each run, a tab of each DAG, and an entry in the navigation."""
-    base = f"{_base_path()}{PREFIX}"
-    dag = f"{base}/dags/{{DAG_ID}}"
+    dag = f"{base()}/dags/{{DAG_ID}}"
     tab = {"name": "Data quality", "applies_to": APPLIES}
     return [
         {**tab, "destination": "dag_run", "url_route": "foreset-run", "href": f"{dag}/runs/{{RUN_ID}}"},
@@ -42,13 +41,6 @@ def external_views() -> list[dict[str, Any]]:
             "destination": "nav",
             "category": "browse",
             "url_route": "foreset",
-            "href": f"{base}/",
+            "href": f"{base()}/",
         },
     ]
-
-
-def _base_path() -> str:
-    """The path of `[api] base_url`, under which a proxy shows Airflow."""
-    from airflow.configuration import conf
-
-    return urlsplit(conf.get("api", "base_url", fallback="") or "").path.rstrip("/")
