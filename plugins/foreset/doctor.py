@@ -208,10 +208,12 @@ def _server(warehouse: str) -> Iterator[Finding]:
     if report.fit is None:
         held = files.writer.exists() and not writer_lock_is_free(files)
         fact = "no embedded server runs" + ("; another Spark holds the right to write" if held else "")
+        fact += f"; its state and log would be in {files.folder}"
         yield Finding("embedded server", Status.OK, fact)
         return
     use = "in use" if report.in_use else "idle"
     fact = f"{report.fit}: port {report.port}, process {report.supervisor_pid}, JVM {report.jvm_pid}, {use}"
+    fact += f"; its log: {files.log}"
     fixes = {
         Fit.OTHER_SETTINGS: "nothing, or use the FORESET_SPARK_* settings it was started with: the next refresh "
         "replaces it as soon as it is idle",

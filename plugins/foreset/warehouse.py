@@ -59,11 +59,16 @@ class Warehouse:
         The same `refresh_id` twice is one refresh: it goes on where it stopped, or says what it committed.
         """
         from foreset.plan.frozen import Request
+        from foreset.refresh.failing import note_failure
         from foreset.refresh.whole import refresh
 
-        spec = self.spec(group)
+        request = Request(mode=mode, verify=str(verify), **more)
+        try:
+            spec = self.spec(group)
+        except SpecError as refused:
+            note_failure(self.layout(group), request, "open", refused)
+            raise
         with self._session() as spark:
-            request = Request(mode=mode, verify=str(verify), **more)
             return refresh(spark, self.layout(group), spec, request, listen or _silent)
 
     def edit(

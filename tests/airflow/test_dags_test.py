@@ -10,10 +10,18 @@ from pathlib import Path
 
 import pytest
 from examples import sample_warehouse
+from tests.roads import CLOSURE, GROUP, World
 
 import foreset
 from foreset.orchestrate.standalone import Home, Project, environment
+from foreset.reports.headline import group_headline
+from foreset.reports.reading import latest_run
 from foreset.session import stop_server
+from foreset.store.attempts import last_failure
+from foreset.store.holds import release
+from foreset.store.layout import Layout
+from foreset.store.manifest import newest
+from foreset.store.rollback import roll_back
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.slow]
 
@@ -28,12 +36,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     stop_server(str(folder / "warehouse"))
 
 
-def airflow(place: Path, *arguments: str) -> str:
-    project = Project(ROOT, ROOT / "view_specs", str(place / "warehouse"))
+def airflow(place: Path, *arguments: str, specs: Path = ROOT / "view_specs", fails: bool = False) -> str:
+    project = Project(ROOT, specs, str(place / "warehouse"))
     settings = environment(project, Home(place / "airflow"), 8080, os.environ)
     command = [sys.executable, "-m", "airflow", *arguments]
     done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False, timeout=900)
-    assert done.returncode == 0, done.stderr[-3000:] + done.stdout[-3000:]
+    assert (done.returncode != 0) is fails, done.stderr[-3000:] + done.stdout[-3000:]
     return done.stdout + done.stderr
 
 
@@ -48,6 +56,31 @@ def test_both_groups_are_built(place: Path) -> None:
         assert row["verification"]["verdict"] == "passed"
     counts = {name: pin["rows"] for name, pin in wh.manifest("supply_chain")[-1]["views"].items()}
     assert (counts["requires"], counts["affected"], counts["fit_to_ship"]) == (106_548, 1_116, 57)
+
+
+def test_a_lost_source_and_a_hold(tmp_path: Path) -> None:
+    """Neither needs Spark: the first fails with the command to run, the second is skipped and is no failure."""
+    world = World(str(tmp_path / "warehouse"), tmp_path / "specs", "nowhere")
+    world.spec(f"{GROUP}{CLOSURE}")
+    world.settle()
+    world.insert("xy")
+    world.settle()
+    specs = tmp_path / "specs"
+    airflow(tmp_path, "db", "migrate", specs=specs)
+    layout = Layout(world.root, "reach")
+
+    roll_back(layout, 1, "back", hold="xy is wrong")
+    said = airflow(tmp_path, "dags", "test", "foreset_reach", specs=specs)
+    assert "xy is wrong" in said
+    assert (newest(world.root, "reach").seq, last_failure(layout, 3)) == (3, None)
+    release(layout)
+
+    Path(world.table).rename(tmp_path / "lost")
+    airflow(tmp_path, "dags", "test", "foreset_reach", specs=specs, fails=True)
+    failed = last_failure(layout, 3)
+    assert failed is not None
+    assert (failed.phase, failed.next) == ("open", "foreset check reach --against-warehouse")
+    assert group_headline(latest_run(layout)).answer == "No"
 
 
 @pytest.mark.skipif(not os.environ.get("FORESET_LONG"), reason="with FORESET_LONG=1")

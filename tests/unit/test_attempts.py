@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,15 @@ import pytest
 from tests.cli_runner import foreset as cli
 from tests.roads import CLOSURE, GROUP, World
 
-from foreset.errors import EnvironmentFault, Fenced, ForesetError, SourceError, UsageError, VerificationFailed
+from foreset.errors import (
+    EnvironmentFault,
+    Fenced,
+    ForesetError,
+    SourceError,
+    SpecError,
+    UsageError,
+    VerificationFailed,
+)
 from foreset.plan.frozen import Request
 from foreset.refresh.failing import described, next_command, note_ended, note_failure
 from foreset.refresh.phases import Job, perform
@@ -123,6 +132,36 @@ def test_a_phase_in_the_middle_is_named(world: World, monkeypatch: pytest.Monkey
     run = read_run(Layout(world.root, "reach"), "r2")
     assert len(run.failures) == 1, "the folder of the run tells it as well, and it is one failure"
     assert run.failure.next == attempt["next"]
+
+
+@pytest.mark.parametrize("fault", ["rules: [", "closure(X, Y) :- edgee(X, Y)"])
+def test_a_spec_that_is_refused_is_a_failed_attempt_where_somebody_reads_the_group(world: World, fault: str) -> None:
+    layout = Layout(world.root, "reach")
+    broken = SPEC.replace("closure(X, Y) :- edge(X, Y)", fault)
+    world.spec(broken)
+    with pytest.raises(SpecError):
+        world.open().refresh("reach")
+    assert not Path(world.root, "_foreset").exists()
+    world.spec(SPEC)
+    world.open().refresh("reach")
+    world.spec(broken)
+    with pytest.raises(SpecError):
+        world.open().refresh("reach")
+    failed = last_failure(layout, 1)
+    assert failed is not None
+    assert (failed.error, failed.next) == ("SpecError", "foreset check reach")
+    assert "because its spec is refused: " in group_headline(latest_run(layout)).sentence
+
+
+def test_a_full_disk_at_the_start_of_a_job_is_told_in_plain_words(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("foreset.refresh.phases.open_refresh", full)
+    with pytest.raises(EnvironmentFault, match="the disk is full, during the opening of a refresh of group reach"):
+        job(world)
 
 
 def test_rollbacks_and_later_seqs_make_a_failure_void(world: World) -> None:

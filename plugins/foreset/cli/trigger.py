@@ -104,7 +104,8 @@ def summary(outcome: Outcome) -> str:
         case "failed", _:
             told = outcome.failure
             hint = f"\n  = hint: {told['hint']}" if told.get("hint") else ""
-            return f"{head} failed in {told['phase']}: {told['message']}{hint}"
+            then = f"\n  = next: {told['next']}" if told.get("next") else ""
+            return f"{head} failed in {told['phase']}: {told['message']}{hint}{then}"
         case _, "held":
             return f"{outcome.group}: on hold since a rollback; `foreset rollback {outcome.group} --release` ends that"
         case _, "unchanged":

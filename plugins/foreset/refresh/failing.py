@@ -88,6 +88,8 @@ def note_failure(layout: Layout, request: Request, phase: str, error: BaseExcept
         return
     with suppress(OSError, EnvironmentFault):  # the first fault is the one to be told
         newest = manifest.newest(layout.root, layout.group)
+        if newest is None and isinstance(error, (SpecError, UsageError)):
+            return  # nobody reads this group yet, and who writes its spec is told: no warehouse is made for that
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
         told = described(error, layout.group)
         attempts.note(layout, FailedAttempt(request.refresh_id, now, phase, seq=newest.seq if newest else 0, **told))

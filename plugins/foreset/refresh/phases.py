@@ -25,6 +25,7 @@ from foreset.refresh.checking import verify
 from foreset.refresh.committing import commit
 from foreset.refresh.context import Context, Listener
 from foreset.refresh.failing import attempt_told, failures_told
+from foreset.refresh.faults import plain_words
 from foreset.refresh.maintaining import maintain
 from foreset.refresh.opening import open_refresh, reopen, resume
 from foreset.refresh.publishing import publish
@@ -79,7 +80,8 @@ def perform(job: Job, listen: Listener = lambda _: None) -> Facts:
 
 def _performed(spark: SparkSession, layout: Layout, job: Job, listen: Listener) -> Facts:
     if job.phase == "open":
-        return _open(spark, layout, job, listen)
+        with plain_words(f"the opening of a refresh of group {layout.group}"):
+            return _open(spark, layout, job, listen)
     context = _context(spark, layout, job, listen)
     if context is None:
         return _close(layout, job.request.refresh_id)

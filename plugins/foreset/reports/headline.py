@@ -156,6 +156,8 @@ def why(run: Run) -> str:  # noqa: PLR0911 - one return per kind of failure read
             return said
         case "QualityFailed":
             return _broken(run) or said
+        case "SpecError":
+            return f"its spec is refused: {said}"
         case "SourceError":
             return f"a source cannot be read as the spec says: {said}"
         case "EvaluationError":
