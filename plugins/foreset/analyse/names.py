@@ -13,9 +13,10 @@ from foreset.analyse.faults import names as faults
 from foreset.diagnostics import Diagnostic, Span
 from foreset.ir.functions import FUNCTIONS, OPERATORS, SIGNATURES
 from foreset.ir.program import Column, Program
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test
-from foreset.ir.terms import Call, Term, Var
-from foreset.ir.text import print_term
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
+from foreset.ir.terms import Call, Term, Var, names_in
+from foreset.ir.text import print_literal, print_term
+from foreset.spec.sql_words import aggregate_hint
 
 Schemas = Mapping[str, tuple[Column, ...]]
 _NOWHERE = Span("", 1, 1)
@@ -109,13 +110,22 @@ def _term(term: Term, rule: Rule, *, inside: bool) -> Iterator[Diagnostic]:
             yield faults.blank_in_expression(_span(rule, term))
         case Call(function=function, args=args):
             if function not in SIGNATURES:
-                yield faults.missing_function(function, _called_span(rule, term))
+                yield faults.missing_function(function, _called_span(rule, term), _as_aggregate(term, rule))
             elif not SIGNATURES[function].accepts(len(args)):
                 yield faults.wrong_arguments(function, _span(rule, term), len(args))
             for arg in args:
                 yield from _term(arg, rule, inside=True)
         case _:
             return
+
+
+def _as_aggregate(term: Call, rule: Rule) -> str:
+    """How the aggregate is written that is called as a function, with a literal that gives it values."""
+    element = ", ".join(map(print_term, term.args)) or "X"
+    wanted = names_in(*term.args)
+    givers = (one for one in rule.body if isinstance(one, Atom) and wanted & {v.name for v in literal_variables(one)})
+    giver = next(givers, None)
+    return aggregate_hint(term.function, element, print_literal(giver) if giver else "")
 
 
 def _numbered(rule: Rule) -> Iterator[Diagnostic]:

@@ -191,7 +191,9 @@ class _Build(SetParts, CallParts):
     def call(self, parts: list[Any]) -> Called:
         name: Token = parts[0]
         span = WORK.get().span(name.start, parts[-1].end)
-        if name.type == "VARIABLE":
+        if name.text in ("NOT", "Not"):
+            fault(faults.wrong_negation(name.text, place(name)))
+        elif name.type == "VARIABLE":
             fault(faults.capital_relation(name.text, place(name)))
         args = parts[1] if len(parts) > 2 else []
         if not any(type(arg) is Argument for arg in args):

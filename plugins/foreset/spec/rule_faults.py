@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from foreset.diagnostics import Diagnostic, Span, did_you_mean
 from foreset.spec.faults import shown
+from foreset.spec.sql_words import aggregate_hint
 
 
 # ---------------------------------------------------------------- syntax
@@ -73,7 +74,7 @@ def empty_body(span: Span) -> Diagnostic:
 # ---------------------------------------------------------------- words
 def capital_relation(name: str, span: Span) -> Diagnostic:
     """Capitals are for variables."""
-    hint = f"relations and functions are written small: `{name.lower().lstrip('_')}`"
+    hint = aggregate_hint(name) or f"relations and functions are written small: `{name.lower().lstrip('_')}`"
     return Diagnostic("FS209", f"`{shown(name)}` is a variable and takes no arguments", span, hint)
 
 
@@ -117,6 +118,8 @@ def wrong_connective(written: str, span: Span) -> Diagnostic:
     """And, or in the words of other languages."""
     conjunction = written.lower() in ("and", "&", "&&")
     hint = "write a comma" if conjunction else "write one rule for each alternative"
+    if written == "||":
+        hint += "; texts are joined by concat(X, Y)"
     return Diagnostic("FS214", f"`{written}` does not join conditions", span, hint)
 
 

@@ -14,6 +14,7 @@ from foreset.diagnostics import Diagnostic, Span
 from foreset.spec import rule_faults as faults
 from foreset.spec.lalr import StopError
 from foreset.spec.source import Passage
+from foreset.spec.sql_words import aggregate_hint, clause
 
 _WORD = re.compile(
     r"(?P<skip>\s+|%[^\r\n]*)|(?P<text>\"(?:[^\"\\\r\n]|\\.|\"\")*\"|'(?:[^'\\\r\n]|\\.|'')*')"
@@ -82,6 +83,11 @@ class _Scene:
         """True where a `:-` is still to come."""
         return any(word.kind == "implies" for word in self.after)
 
+    def previous(self, word: _Word) -> _Word | None:
+        """The word before one of those that were read."""
+        at = self.before.index(word)
+        return self.before[at - 1] if at else None
+
     def at(self, word: _Word) -> Span:
         """The place of a word."""
         return self.passage.span(word.start, word.end)
@@ -139,6 +145,8 @@ def _end(scene: _Scene) -> Diagnostic:
 
 # ---------------------------------------------------------------- a word that does not fit
 def _at_word(scene: _Scene, here: _Word) -> Diagnostic:  # noqa: PLR0911 - a list of slips, one return each
+    if foreign := _of_sql(scene, here):
+        return foreign
     if scene.expected == {"_COLON"}:
         return faults.unexpected(here.text, scene.at(here), "write the domain before it: `in(X, facedb:find(Name))`")
     if here.kind == "symbol":
@@ -160,6 +168,35 @@ def _at_word(scene: _Scene, here: _Word) -> Diagnostic:  # noqa: PLR0911 - a lis
     if scene.open and scene.last and scene.last.text == "not":
         return faults.unclosed(scene.at(scene.open[-1]))
     return faults.unexpected(here.text, scene.at(here), _wanted(scene))
+
+
+def _of_sql(scene: _Scene, here: _Word) -> Diagnostic | None:
+    """A word of SQL at the stop or just before it, read as a variable so far."""
+    last = scene.last
+    caller = _caller(scene)
+    for word in (last, caller):
+        if word is not None and word.text in ("NOT", "Not") and not _ends_operand(scene.previous(word)):
+            return faults.wrong_negation(word.text, scene.at(word))
+    if here.text == "*" and caller is not None and last is not None and last.kind == "open":
+        hint = aggregate_hint(caller.text)
+        return faults.unexpected(here.text, scene.at(here), hint) if hint else None
+    if here.text.lower() == "is" and last is not None and _ends_operand(last):
+        following = [word.text.lower() for word in scene.after[:2]]
+        sign = "not " if following[:1] == ["not"] else ""
+        if "null" in following:
+            subject = last.text if last.kind == "name" else "X"
+            return faults.unexpected(here.text, scene.at(here), f"write `{sign}is_null({subject})`")
+    follows = here.kind in ("name", "text", "comma") and not scene.open
+    if follows and last is not None and last.kind == "name" and clause(last.text):
+        return faults.unexpected(last.text, scene.at(last), clause(last.text))
+    if here.kind == "name" and _ends_operand(last) and clause(here.text):
+        return faults.unexpected(here.text, scene.at(here), clause(here.text))
+    return None
+
+
+def _caller(scene: _Scene) -> _Word | None:
+    """The name before the parenthesis that is open."""
+    return scene.previous(scene.open[-1]) if scene.open else None
 
 
 def _operator(scene: _Scene, here: _Word) -> Diagnostic:
@@ -282,6 +319,10 @@ def _quote_hint(scene: _Scene, here: _Word) -> str:
 
 def _symbol_hint(scene: _Scene, here: _Word) -> str:
     if here.text == "." and _ends_operand(scene.last) and scene.after:
+        words = [word.kind for word in scene.after[:2]]
+        if scene.last is not None and scene.last.kind == words[0] == "name" and words[1:] != ["open"]:
+            relation, column = scene.last.text.lower(), scene.after[0].text.lower()
+            return f"columns are arguments: `{relation}({column}=X)` gives X the value of `{column}`"
         return "name a view of another group under `sources:` with `view: group.view`, and use that name"
     if here.text == "#":
         return "a comment begins with `%`"

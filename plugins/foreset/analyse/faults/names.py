@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from foreset.diagnostics import Diagnostic, Span, did_you_mean
 from foreset.ir.functions import FUNCTIONS, OPERATORS
+from foreset.spec import sql_words
 
 _FUNCTION_NAMES = tuple(name for name in FUNCTIONS if name not in OPERATORS)
 _SHOWN = 12
@@ -52,9 +53,10 @@ def head_lacks_column(name: str, span: Span, view: str) -> Diagnostic:
     return Diagnostic("FS107", f"the head gives no value for column `{name}` of `{view}`", span, f"add `{name}=...`")
 
 
-def missing_function(name: str, span: Span) -> Diagnostic:
-    """A function that is not on the list."""
-    hint = did_you_mean(name, _FUNCTION_NAMES, "docs/spec.md lists the functions")
+def missing_function(name: str, span: Span, aggregate: str = "") -> Diagnostic:
+    """A function that is not on the list; `aggregate` says how it is written if it is one."""
+    otherwise = sql_words.FUNCTIONS.get(name.lower())
+    hint = aggregate or otherwise or did_you_mean(name, _FUNCTION_NAMES, "docs/spec.md lists the functions")
     return Diagnostic("FS108", f"there is no function `{name}`", span, hint)
 
 
