@@ -38,11 +38,15 @@ def random_aggregates(seed: int) -> Case:
 
 
 class _Outside(Body):
-    """Literals beside the sets of a rule."""
+    """Literals beside the sets of a rule, most often with names that no set takes."""
+
+    def __init__(self, *, apart: bool) -> None:
+        super().__init__()
+        self.apart = apart
 
     def fresh(self) -> str:
-        """A name that no set takes."""
-        return next(name for name in (f"O{i}" for i in range(99)) if name not in self.types)
+        """A name not taken yet."""
+        return next(n for n in (f"O{i}" for i in range(99)) if n not in self.types) if self.apart else super().fresh()
 
 
 class _Maker(Maker):
@@ -80,20 +84,17 @@ class _Maker(Maker):
 
     def one_rule(self, name: str) -> View | None:
         """A rule whose head shows most grouping variables and all results; some with literals around the sets."""
-        around = self.around() if self.rng.random() < 0.4 else Body()
+        around = self.around() if self.rng.random() < 0.5 else Body()
         first = self.set_of("S", {}, around.types)
         if first is None:
             return None
         one, groups, results = first
         sets, kinds = [one], {**groups, **results}
-        if self.rng.random() < 0.35:
-            keys = groups if self.rng.random() < 0.6 else {}
-            known = {**around.types, **(kinds if self.rng.random() < 0.5 else {})}  # above the mean of the group
-            if second := self.set_of("R", keys, known if not keys or self.rng.random() < 0.5 else {}):
-                sets.append(second[0])
-                kinds |= second[2] if keys else {**second[1], **second[2]}
+        if self.rng.random() < 0.45 and (second := self.second(one, groups, around.types, kinds)):
+            sets.append(second[0])
+            kinds |= {n: kind for n, kind in {**second[1], **second[2]}.items() if n not in kinds}
         beside = any(set_.local for set_ in sets[1:]) and not one.local  # a `setof` shows what it groups by
-        hidden = 0.5 if beside else 0.2
+        hidden = 0.7 if beside else 0.2
         shown = [n for n in kinds if n not in groups or self.rng.random() >= hidden or one.local]
         shown += [n for n in around.types if n not in kinds and self.rng.random() < 0.5]
         numbers = [n for n in results if results[n].is_numeric]
@@ -107,9 +108,21 @@ class _Maker(Maker):
         head = Atom(name, tuple(Var(n) for n in shown))
         return View(name, columns, (Rule(head, tuple(body), f"{name}#1", sets=tuple(sets)),))
 
+    def second(
+        self, one: SetOf, groups: dict[str, Type], around: dict[str, Type], kinds: dict[str, Type]
+    ) -> tuple[SetOf, dict[str, Type], dict[str, Type]] | None:
+        """Another set: of the same groups, or of values that the first gives (what is above the mean of the group)."""
+        for _ in range(3):
+            keys = groups if self.rng.random() < 0.7 else {}
+            known = {**around, **(kinds if self.rng.random() < 0.3 else {})}
+            found = self.set_of("R", keys, {n: kind for n, kind in known.items() if n not in keys})
+            if found is not None and (found[0].local or one.local or self.rng.random() < 0.4):
+                return found
+        return None
+
     def around(self) -> Body:
         """Literals beside the sets; their variables are called otherwise than those of sets."""
-        made = _Outside()
+        made = _Outside(apart=self.rng.random() < 0.8)
         for _ in range(self.rng.choices((1, 2), (70, 30))[0]):
             self.join(made, self.reading())
         if self.rng.random() < 0.15:
@@ -127,9 +140,9 @@ class _Maker(Maker):
 
         `keys` are to group again; `known` are variables of the rule around it, which any literal may use.
         """
-        plain = [n for n, kind in known.items() if kind.element is None]
-        body = Body(types={n: known[n] for n in plain if self.rng.random() < 0.7})
-        outer = dict(body.types)
+        shared = {n: kind for n, kind in {**known, **keys}.items() if kind.element is None}
+        body = Body(types={n: kind for n, kind in shared.items() if self.rng.random() < 0.8})
+        outer = {n: kind for n, kind in body.types.items() if n in known}
         for _ in range(self.rng.choices((1, 2), (60, 40))[0]):
             self.join(body, self.reading())
         if self.rng.random() < (0.3 if outer else 0.15):
@@ -140,7 +153,8 @@ class _Maker(Maker):
             self.compare(body)
         if self.rng.random() < 0.7:
             self.reach_out(body, outer)
-        names = [n for n in bound_as_written(body.literals) if n not in outer or self.rng.random() < 0.1]
+        bound = bound_as_written(body.literals)
+        names = [n for n in bound if n not in {*outer, *keys} or self.rng.random() < 0.1]
         names.sort()
         self.rng.shuffle(names)
         if not names:
@@ -148,11 +162,11 @@ class _Maker(Maker):
         width = min(len(names), self.rng.choices((1, 2, 3), (55, 35, 10))[0])
         element, rest = names[:width], [n for n in names[width:] if n not in outer]
         if keys:
-            rest = [n for n in rest if n in keys and body.types[n] == keys[n]]
+            rest = [n for n in keys if n in bound and n not in element]
             if not rest:
                 return None
         local = bool(rest or outer) and self.rng.random() < 0.5
-        grouping = rest[: self.rng.choice((1, 1, 2))] if local else rest
+        grouping = rest[: self.rng.choice((1, 1, 2))] if local and not keys else rest
         free = () if local or not rest or keys or self.rng.random() < 0.7 else (grouping.pop(),)
         terms = tuple(self.gathered(n, body.types, outer) for n in element)
         kinds = {**outer, **body.types}
@@ -164,9 +178,11 @@ class _Maker(Maker):
         return one, {n: body.types[n] for n in grouping}, results
 
     def reach_out(self, body: Body, outer: dict[str, Type]) -> None:
-        """A comparison of what the set has with a variable of the rule around it."""
-        inside = [n for n in body.types if n not in outer]
-        pairs = [(a, b) for a in inside for b in outer if sort_of(body.types[a]) == sort_of(body.types[b])]
+        """A comparison of what the set has with a variable of the rule around it, most often one that is only there."""
+        inside = bound_as_written(body.literals)
+        only = [n for n in outer if n not in inside] if self.rng.random() < 0.8 else []
+        own = sorted(inside - outer.keys())
+        pairs = [(a, b) for a in own for b in only or outer if sort_of(body.types[a]) == sort_of(body.types[b])]
         if pairs:
             left, right = self.rng.choice(pairs)
             op = self.rng.choice(OPERATORS[1:] if sort_of(body.types[left]) != "bool" else OPERATORS[:2])

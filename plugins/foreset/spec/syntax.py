@@ -267,6 +267,9 @@ def _is_call(scene: _Scene, here: _Word) -> bool:
     return scene.in_body and here.text[0].islower() and bool(scene.after) and scene.after[0].kind == "open"
 
 
+_SET_BODY = "the body of a set has no parentheses of its own: `setof(X, p(G, X), X > 2, S)`"
+
+
 def _punctuation(scene: _Scene, here: _Word) -> Diagnostic:  # noqa: PLR0911 - a list of slips, one return each
     last, span = scene.last, scene.at(here)
     if here.kind == "close" and not scene.open:
@@ -275,6 +278,8 @@ def _punctuation(scene: _Scene, here: _Word) -> Diagnostic:  # noqa: PLR0911 - a
         unclosed = scene.at(scene.open[-1])
         if here.kind == "implies":
             return faults.unclosed(unclosed)
+        if any(scene.passage.text[: word.start].rstrip().endswith("setof") for word in scene.open):
+            return faults.unexpected(here.text, span, _SET_BODY)
         return faults.unexpected(here.text, span, "inside parentheses stands one value only")
     if last is not None and last.kind == "comma":
         return faults.stray_comma(scene.at(last), "after")
