@@ -187,6 +187,25 @@ def test_edits_of_constraints(wh: Warehouse, desk: Desk) -> None:
     assert rows(wh.read("rooms.enters")) == {("ann", 1), ("ann", 2), ("bob", 1)}
 
 
+ENDLESS = """\
+group: steps
+max_rounds: 20
+views:
+  o:
+    columns: {x: int}
+    rules: ["o(X) :- X >= 1, X <= 2", "o(X) :- o(Y), X = Y + 3"]
+"""
+
+
+def test_recursion_without_an_end_obeys_max_rounds(tmp_path: Path) -> None:
+    (tmp_path / "steps.yaml").write_text(ENDLESS)
+    refreshed = cli("refresh", "steps", "--specs", tmp_path, "--warehouse", tmp_path / "wh")
+    assert refreshed.code != 0
+    assert "the recursion of o has not ended after 20 rounds" in refreshed.err
+    assert "raise `max_rounds:`" in refreshed.err
+    assert "11 entries so far" in refreshed.err, "one hears how far it is"
+
+
 def test_unit_tests_and_explain(wh: Warehouse, tmp_path: Path) -> None:
     found = cli("test", "--specs", tmp_path / "specs")
     assert found.code == 0, found.out

@@ -38,6 +38,8 @@ def line(event: Event) -> str:
             return f"stratum {number}: on in Spark, {reason}"
         case {"event": "round", "stratum": number, "round": done, "rows": rows} if done % 10 == 0:
             return f"stratum {number}: round {done}, {_rows(rows)} new rows"
+        case {"event": "entries", "stratum": number, "entries": entries}:
+            return f"stratum {number}: {entries:,} entries so far"
         case {"event": "finished", "phase": phase, "seconds": seconds}:
             return f"{phase}: {seconds:.1f} s"
         case _:
@@ -73,6 +75,8 @@ def _advance(progress: Progress, tasks: dict[int, TaskID], event: Event) -> None
             tasks[number or 0] = progress.add_task(", ".join(views), total=None, what=strategy)
         case {"event": "round", "round": done, "rows": rows} if number in tasks:
             progress.update(tasks[number], what=f"round {done}, {_rows(rows)} new rows")
+        case {"event": "entries", "entries": entries} if number in tasks:
+            progress.update(tasks[number], what=f"{entries:,} entries so far")
         case {"event": "finished", "phase": str(phase)} if phase.removeprefix("stratum-").isdigit():
             task = tasks.get(int(phase.removeprefix("stratum-")))
             if task is not None:

@@ -105,7 +105,7 @@ def _sum(term: Term, scope: Scope) -> _Sum:
             constant = ticks(value, NUMBER if sort.kind == "number" else sort)
             if constant is None:
                 raise BadConstraint(f"a text is no number: {value!r}", "compute with numbers and dates only", term.span)
-            return _Sum(sort, {}, constant, moment=sort.kind != "number")
+            return _Sum(sort, {}, Fraction(constant), moment=sort.kind != "number")
         case Call(function="+" | "-" as op, args=(left, right)):
             return _add(_sum(left, scope), _sum(right, scope), -1 if op == "-" else 1, term.span)
         case Call(function="neg", args=(only,)):

@@ -16,7 +16,8 @@ from foreset.constraints.simplify import simplify
 
 def satisfiable(part: Constraint) -> bool:
     """Some values of the variables satisfy `part`, if calls answer well."""
-    return _satisfiable(simplify(part))
+    part = simplify(part)
+    return part != FALSE if part.is_box else _satisfiable(part)
 
 
 @lru_cache(maxsize=50_000)
@@ -89,6 +90,8 @@ def minus(part: Constraint, others: Iterable[Constraint]) -> Constraint:
 def canonical(part: Constraint) -> Constraint:
     """`part` without literals that follow from the others, also inside `not`; for storing and showing."""
     part = simplify(part)
+    if part.is_box:
+        return part
     if not _satisfiable(part):
         return FALSE
     for literal in reversed(part.literals):

@@ -15,6 +15,7 @@ from math import gcd
 from typing import Literal as OneOf
 from typing import assert_never
 
+from foreset.constraints.boxes import Range, empty, narrowed
 from foreset.constraints.sorts import Variable
 from foreset.ir.terms import Value
 
@@ -90,6 +91,27 @@ class Constraint:
         return self.variables - self.locals
 
     @cached_property
+    def box(self) -> Mapping[Variable, Range]:
+        """The ranges of those free variables of which comparisons with a constant speak."""
+        found: dict[Variable, Range] = {}
+        for literal in self.literals:
+            said = range_of(literal)
+            if said is not None and said[0] not in self.locals:
+                variable, leaves = said
+                found[variable] = narrowed(found[variable], leaves) if variable in found else leaves
+        return found
+
+    @cached_property
+    def is_box(self) -> bool:
+        """The ranges say all of it: comparisons of whole numbers and days with a constant, and fixed texts."""
+        return not self.locals and all(map(_ranged, self.literals))
+
+    @cached_property
+    def is_simplest_box(self) -> bool:
+        """Nothing can be said with less."""
+        return self.is_box and box(self.box).literals == self.literals
+
+    @cached_property
     def calls(self) -> tuple[Member, ...]:
         """Every call of a domain, also inside `Not`."""
         found: list[Member] = []
@@ -107,6 +129,48 @@ class Constraint:
 _NEVER = Linear((), "<=", -1)
 TRUE = Constraint()
 FALSE = Constraint((_NEVER,))
+
+
+def range_of(literal: Literal) -> tuple[Variable, Range] | None:
+    """What a comparison of one variable with a constant leaves to it, perhaps with more; None for other literals."""
+    match literal:
+        case Linear(terms=((variable, 1),), op="=", bound=bound):
+            return variable, (bound, bound)
+        case Linear(terms=((variable, coefficient),), op="<=", bound=bound):  # one term is divided by its coefficient
+            return variable, (None, bound) if coefficient == 1 else (-bound, None)
+        case Text(left=variable, op=op, right=str() as word) if op != "!=":
+            return variable, (None if op in ("<", "<=") else word, None if op in (">", ">=") else word)
+        case _:
+            return None
+
+
+def _ranged(literal: Literal) -> bool:
+    """Its range says all of it, and two ranges of its variable make one. Truth values have ends of their own."""
+    match literal:
+        case Linear(terms=((variable, _),), op="=" | "<="):
+            return variable.sort.kind != "boolean"
+        case Text(op="=", right=str()):
+            return True
+        case _:
+            return False
+
+
+def box(ranges: Mapping[Variable, Range]) -> Constraint:
+    """The constraint that says these ranges and no more, in its simplest form; FALSE where one is empty."""
+    if any(map(empty, ranges.values())):
+        return FALSE
+    literals: list[Literal] = []
+    for variable, (low, high) in sorted(ranges.items()):
+        if isinstance(low, str):
+            literals.append(Text(variable, "=", low))
+        elif low is not None and low == high:
+            literals.append(Linear(((variable, 1),), "=", low))
+        else:
+            literals += [] if low is None else [Linear(((variable, -1),), "<=", -low)]
+            literals += [] if high is None else [Linear(((variable, 1),), "<=", high)]
+    made = Constraint(tuple(literals))
+    vars(made).update(box=ranges, is_box=True, is_simplest_box=True)  # as it would find out by itself
+    return made
 
 
 def variables(literal: Literal) -> Iterator[Variable]:

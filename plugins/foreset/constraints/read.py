@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from foreset.constraints.build import comparison, lookup
 from foreset.constraints.faults import BadConstraint
-from foreset.constraints.form import FALSE, Constraint, Literal, Member, Not, Operand, constraint
-from foreset.constraints.sorts import Sort, Variable, sort_of
+from foreset.constraints.form import FALSE, Constraint, Literal, Member, Not, Operand, constraint, linear
+from foreset.constraints.sorts import NUMBER, Sort, Variable, sort_of
 from foreset.ir.rules import Comparison
 from foreset.ir.terms import Call, Const, Term, Var
 from foreset.ir.types import BOOLEAN, DATE, INT, STRING, TIMESTAMP, decimal, parse_type
@@ -59,13 +59,31 @@ def read_constraint(written: str, columns: Iterable[Variable], *, in_capitals: b
 
     `in_capitals` lets people write the column `x` as rules would: `X`.
     """
+    named = {v.name: v for v in columns}
+    quick = None if in_capitals else _of_numbers(written, named)
+    if quick is not None:
+        return quick
     reader = _Reader(written)
     body = reader.conjunction()
     reader.end()
-    named = {v.name: v for v in columns}
     capitals = {name.upper(): v for name, v in named.items()} if in_capitals else {}
     first = {name.capitalize(): v for name, v in named.items()} if in_capitals else {}
     return _built(body, {**capitals, **first, **named})
+
+
+_COMPARED = re.compile(r"([a-z][a-z0-9_]*) (=|!=|<=|>=|<|>) (-?\d+)", re.ASCII)
+
+
+def _of_numbers(written: str, named: Mapping[str, Variable]) -> Constraint | None:
+    """The same of a text that only compares whole numbers, as most entries do; None for others."""
+    found: list[Literal | bool] = []
+    for part in written.split(", "):
+        match = _COMPARED.fullmatch(part)
+        variable = named.get(match[1]) if match else None
+        if match is None or variable is None or variable.sort != NUMBER:
+            return None
+        found.append(linear({variable: 1}, match[2], int(match[3])))
+    return constraint(found)
 
 
 def _built(body: _Body, outer: Mapping[str, Variable]) -> Constraint:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from foreset.constraints.boxes import empty
 from foreset.constraints.eliminate import eliminate
 from foreset.constraints.form import (
     FALSE,
@@ -19,6 +20,7 @@ from foreset.constraints.form import (
     Not,
     Text,
     apart,
+    box,
     constraint,
     linear,
     negated,
@@ -30,9 +32,15 @@ from foreset.constraints.sorts import Variable
 from foreset.constraints.substitute import Replacement, solved_for, substitute
 
 
-@lru_cache(maxsize=50_000)
 def simplify(part: Constraint) -> Constraint:
     """The same set of solutions, said with less. Doing it twice changes nothing more, but for names of locals."""
+    if part.is_box:
+        return part if part.is_simplest_box else box(part.box)
+    return _simplified(part)
+
+
+@lru_cache(maxsize=50_000)
+def _simplified(part: Constraint) -> Constraint:
     while True:
         smaller = _once(part)
         if smaller == part:
@@ -43,6 +51,12 @@ def simplify(part: Constraint) -> Constraint:
 def project(part: Constraint, onto: Iterable[Variable]) -> Constraint:
     """There are values for all variables but those of `onto`."""
     kept = set(onto)
+    whole = Constraint(part.literals)
+    if whole.is_box:
+        ranges = whole.box
+        if any(map(empty, ranges.values())):
+            return FALSE
+        return box({variable: said for variable, said in ranges.items() if variable in kept})
     return simplify(Constraint(part.literals, part.locals | (part.free - kept)))
 
 

@@ -44,6 +44,9 @@ class Variable:
     name: str
     sort: Sort
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # names tell variables apart nearly always, and they are looked up often
+
     def __lt__(self, other: Variable) -> bool:
         return (self.name, self.sort) < (other.name, other.sort)
 
@@ -84,17 +87,19 @@ def sort_of_value(value: Value) -> Sort | None:
             return None
 
 
-def ticks(value: Value, sort: Sort) -> Fraction | None:
+def ticks(value: Value, sort: Sort) -> Fraction | int | None:
     """`value` in ticks of `sort`, perhaps between two of them; None when it is of another kind."""
     match value:
         case bool():
-            return Fraction(value) if sort.kind == "boolean" else None
-        case int() | Decimal():
+            return int(value) if sort.kind == "boolean" else None
+        case int():
+            return value * 10**sort.scale if sort.kind == "number" else None
+        case Decimal():
             return Fraction(value) * 10**sort.scale if sort.kind == "number" else None
         case dt.datetime():
-            return Fraction((value - _EPOCH) // _MICROSECOND) if sort.kind.startswith("timestamp") else None
+            return (value - _EPOCH) // _MICROSECOND if sort.kind.startswith("timestamp") else None
         case dt.date():
-            return Fraction(value.toordinal()) if sort.kind == "date" else None
+            return value.toordinal() if sort.kind == "date" else None
         case _:
             return None
 

@@ -49,7 +49,7 @@ from foreset.ir.steps import (
 )
 from foreset.ir.versions import Version
 from foreset.plan import giving_up
-from foreset.reference.interpret import endless, miscounted
+from foreset.reference.interpret import miscounted
 from foreset.store.spark_values import collected
 from foreset.store.types import column_names
 
@@ -207,7 +207,7 @@ class Engine:
             found = {ref.relation: self.frames.count(ref) for ref in until_empty}
             self.listen({"event": "round", "round": rounds, "rows": found})
             if rounds > self.max_rounds:
-                raise EvaluationError(*endless(sorted(found), self.max_rounds))
+                raise EvaluationError(*giving_up.endless(sorted(found), self.max_rounds))
             if rounds == SETTLED:
                 self._bring_near(body)
             for step in body:

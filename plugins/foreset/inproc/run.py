@@ -38,7 +38,7 @@ from foreset.ir.types import BIGINT
 from foreset.ir.versions import Version
 from foreset.plan import giving_up
 from foreset.reference.circles import on_circles
-from foreset.reference.interpret import endless, miscounted
+from foreset.reference.interpret import miscounted
 from foreset.store.types import column_names
 
 Listener = Callable[[dict[str, Any]], None]
@@ -182,7 +182,7 @@ class InProcess:
             found = {ref.relation: self.tables.count(ref) for ref in until_empty}
             self.listen({"event": "round", "round": rounds, "rows": found})
             if rounds > self.max_rounds:
-                raise EvaluationError(*endless(sorted(found), self.max_rounds))
+                raise EvaluationError(*giving_up.endless(sorted(found), self.max_rounds))
             for step in body:
                 self._step(step)
         self.rounds += rounds

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import product
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 
 from foreset.constraints.decide import covered, minus, satisfiable
 from foreset.constraints.form import FALSE, Constraint, conjunction
 from foreset.constraints.simplify import simplify
 from foreset.errors import EvaluationError
 from foreset.mediated.derive import derived
-from foreset.mediated.fixpoint import MAX_ENTRIES
+from foreset.mediated.fixpoint import USUAL, Limits
+from foreset.mediated.pools import Pool, meetings
 from foreset.mediated.program import Clause, Program, Region, without
+from foreset.plan.giving_up import endless
 
+ROUNDS_APART = 10  # who listens hears of every tenth round
 Sets = Mapping[str, tuple[Constraint, ...]]  # per predicate: the union of what its constraints say
+Pools = Mapping[str, Pool]
 
 
-def fixpoint(program: Program, limit: int = MAX_ENTRIES) -> Sets:
+def fixpoint(program: Program, limits: Limits = USUAL) -> Sets:
     """The least fixpoint without duplicates: what others cover is not kept."""
-    return _grow(program, {}, program.clauses, None, limit)
+    return _grow(program, {}, program.clauses, None, limits)
 
 
 def delete(program: Program, view: Sets, region: Region) -> tuple[Program, Sets, Sets]:
@@ -32,31 +36,39 @@ def delete(program: Program, view: Sets, region: Region) -> tuple[Program, Sets,
 
 def _over_deleted(program: Program, view: Sets, region: Region) -> Sets:
     """The region, and all that is derived with exactly one atom of it, the others from the view."""
-    found: dict[str, tuple[Constraint, ...]] = {}
-    fresh = {region.predicate: _new(_both(view.get(region.predicate, ()), (region.constraint,)), ())}
+    whole, found = _pools(program, view), _pools(program, {})
+    asked = Pool(program.columns[region.predicate]).extend([region.constraint])
+    fresh = {region.predicate: _new(_both(view.get(region.predicate, ()), asked), found[region.predicate])}
     while any(fresh.values()):
-        for name, parts in fresh.items():
-            found[name] = (*found.get(name, ()), *parts)
+        new = _pools(program, fresh)
         made: dict[str, list[Constraint]] = {}
         for clause in program.clauses:
-            for place, atom in enumerate(clause.body):
-                choices = [view.get(other.predicate, ()) for other in clause.body]
-                choices[place] = fresh.get(atom.predicate, ())
+            for choices in _around(clause, whole, new, whole):
                 made.setdefault(clause.head.predicate, []).extend(_heads(program, clause, choices))
-        fresh = {name: _new(parts, found.get(name, ())) for name, parts in made.items()}
-    return found
+        fresh = {name: _new(parts, found[name]) for name, parts in made.items()}
+    return _sets(found)
 
 
-def _both(left: Iterable[Constraint], right: Iterable[Constraint]) -> Iterator[Constraint]:
-    return (simplify(conjunction(a, b)) for a, b in product(left, right))
+def _pools(program: Program, view: Sets) -> Pools:
+    return {name: Pool(columns).extend(view.get(name, ())) for name, columns in program.columns.items()}
 
 
-def _new(parts: Iterable[Constraint], known: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
-    """Those of `parts` that say something which neither `known` nor one before them says."""
+def _sets(pools: Pools) -> Sets:
+    return {name: tuple(pool.parts) for name, pool in pools.items() if pool.parts}
+
+
+def _both(parts: Iterable[Constraint], within: Pool) -> Iterator[Constraint]:
+    """What `parts` and `within` say together, pair by pair."""
+    return (simplify(conjunction(part, other)) for part in parts for other in within.overlapping(part))
+
+
+def _new(parts: Iterable[Constraint], known: Pool) -> tuple[Constraint, ...]:
+    """Those of `parts` that say something which neither `known` nor one before them says; they are put there."""
     kept: list[Constraint] = []
     for part in parts:
-        if part != FALSE and not covered(part, (*known, *kept)):
+        if part != FALSE and not covered(part, known.overlapping(part)):
             kept.append(part)
+            known.extend([part])
     return tuple(kept)
 
 
@@ -67,36 +79,42 @@ def _remaining(parts: Iterable[Constraint], out: tuple[Constraint, ...]) -> Iter
             yield left
 
 
-def _heads(program: Program, clause: Clause, choices: list[tuple[Constraint, ...]]) -> Iterator[Constraint]:
-    return (derived(program, clause, children) for children in product(*choices))
+def _heads(program: Program, clause: Clause, choices: Sequence[Pool]) -> Iterator[Constraint]:
+    for numbers in meetings(clause, choices):
+        yield derived(program, clause, [pool.parts[number] for pool, number in zip(choices, numbers, strict=True)])
 
 
-def _grow(
-    program: Program, view: Sets, clauses: Iterable[Clause], within: Sets | None, limit: int = MAX_ENTRIES
-) -> Sets:
+def _grow(program: Program, view: Sets, clauses: Iterable[Clause], within: Sets | None, limits: Limits = USUAL) -> Sets:
     """What `clauses` derive from `view`, and what follows; only inside of `within`, where there is one."""
-    now = dict(view)
-    first, rules = True, tuple(clauses)
+    rules, before, now = tuple(clauses), _pools(program, view), _pools(program, view)
+    inside = None if within is None else _pools(program, within)
     fresh: Sets = {}
-    while first or any(fresh.values()):
+    for done in count():
+        if done > limits.rounds:
+            raise EvaluationError(*endless(sorted(name for name, parts in fresh.items() if parts), limits.rounds))
+        new = _pools(program, fresh)
         made: dict[str, list[Constraint]] = {}
         for clause in rules:
-            for choices in _choices(clause, now, fresh, first=first):
+            first = [[now[atom.predicate] for atom in clause.body]]
+            for choices in _around(clause, before, new, now) if done else first:
                 heads = _heads(program, clause, choices)
-                inside = heads if within is None else _both(heads, within[clause.head.predicate])
-                made.setdefault(clause.head.predicate, []).extend(inside)
-        fresh = {name: _new(parts, now.get(name, ())) for name, parts in made.items()}
-        now = {**now, **{name: (*now.get(name, ()), *parts) for name, parts in fresh.items()}}
-        first = False
-        if sum(map(len, now.values())) > limit:
-            raise EvaluationError(f"the view has more than {limit:,} entries", "bound the variables of its recursion")
-    return now
+                kept = heads if inside is None else _both(heads, inside[clause.head.predicate])
+                made.setdefault(clause.head.predicate, []).extend(kept)
+        fresh = {name: _new(parts, now[name]) for name, parts in made.items()}
+        if not any(fresh.values()):
+            return _sets(now)
+        for name, pool in before.items():
+            pool.extend(new[name].parts)
+        if done % ROUNDS_APART == 0:
+            limits.told(sum(map(len, now.values())))
+        if sum(map(len, now.values())) > limits.entries:
+            fact = f"the view has more than {limits.entries:,} entries"
+            raise EvaluationError(fact, "bound the variables of its recursion")
+    raise AssertionError("counting has no end")
 
 
-def _choices(clause: Clause, now: Sets, fresh: Sets, *, first: bool) -> Iterator[list[tuple[Constraint, ...]]]:
-    whole = [now.get(atom.predicate, ()) for atom in clause.body]
-    if first:
-        yield whole
-        return
-    for place, atom in enumerate(clause.body):
-        yield [*whole[:place], fresh.get(atom.predicate, ()), *whole[place + 1 :]]
+def _around(clause: Clause, left: Pools, new: Pools, right: Pools) -> Iterator[list[Pool]]:
+    """A new entry in each place of the body in turn, with entries of `left` and of `right` beside it."""
+    for place in range(len(clause.body)):
+        pools = (*[left] * place, new, *[right] * (len(clause.body) - place - 1))
+        yield [version[atom.predicate] for version, atom in zip(pools, clause.body, strict=True)]

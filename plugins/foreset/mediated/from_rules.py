@@ -13,6 +13,7 @@ from foreset.constraints.instances import bound, rows
 from foreset.constraints.rows import CONSTRAINT, from_row, to_row, variables_of
 from foreset.constraints.rules import Functions, constraint_of, operand, relations_of, scope_of
 from foreset.constraints.simplify import simplify
+from foreset.constraints.sorts import Variable
 from foreset.errors import EvaluationError
 from foreset.ir.program import Column
 from foreset.ir.rules import Atom as Written
@@ -20,8 +21,9 @@ from foreset.ir.rules import Rule, literal_variables
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row, Var
 from foreset.mediated import dred
-from foreset.mediated.fixpoint import MAX_ENTRIES, materialise, t_p, w_p
-from foreset.mediated.grounding import bindings, grounded
+from foreset.mediated.fixpoint import MAX_ENTRIES, USUAL, Limits, materialise, t_p, w_p
+from foreset.mediated.grounding import Binding, bindings, grounded, in_ticks
+from foreset.mediated.pools import Pool, may_meet, range_of_value
 from foreset.mediated.program import Atom, Clause, Program, Region, asserting, without
 
 Rows = Mapping[str, Iterable[Row]]
@@ -35,13 +37,14 @@ def entries_of(
     functions: Functions,
     answers: Answers | None,
     edits: Sequence[tuple[str, Region]] = (),
+    limits: Limits = USUAL,
 ) -> dict[str, frozenset[Row]]:
     """The entries of each view of `stratum`, as rows; without `answers` calls stay in the constraints."""
     program = edited(program_of(stratum, inputs, schemas, functions), edits)
     if stratum.recursive:
-        sets = dred.fixpoint(program)
+        sets = dred.fixpoint(program, limits)
     else:
-        view = materialise(program, w_p if answers is None else t_p(answers))
+        view = materialise(program, w_p if answers is None else t_p(answers), limits)
         sets = {name: view.constraints(name) for name in stratum.names}
     return {
         name: frozenset(
@@ -60,16 +63,14 @@ def members(
     own = variables_of(declared(columns))
     keys = [own[place] for place in places]
     whole = {tuple(row[place] for place in places) for row in entries if not row[-1]}  # NULL stands for no value there
-    others = [(tuple(row[place] for place in places), from_row(row, own)) for row in entries if row[-1]]
+    others = Pool(own).extend(from_row(row, own) for row in entries if row[-1])
 
     def holds(row: Row) -> bool:
         if row in whole:
             return True
-        found = (
-            bound(part, dict(zip(keys, row, strict=True)))
-            for values, part in others
-            if all(value is None or value == wanted for value, wanted in zip(values, row, strict=True))
-        )
+        asked = {place: range_of_value(value, own[place]) for place, value in zip(places, row, strict=True)}
+        met = (others.parts[number] for number in others.meeting(asked))
+        found = (bound(part, dict(zip(keys, row, strict=True))) for part in met)
         return any(satisfiable(one) for part in found for one in (resolve(part, answers) if part.calls else [part]))
 
     return {row for row in wanted if None not in row and holds(row)}
@@ -80,7 +81,8 @@ def instances(
 ) -> set[Row]:
     """Every row of a view with these entries that is in `within`; Infinite where there is no end to them."""
     own = variables_of(declared(columns))
-    parts = (simplify(conjunction(from_row(row, own), within)) for row in entries)
+    inside = (part for row in entries if may_meet(part := from_row(row, own), within))
+    parts = (simplify(conjunction(part, within)) for part in inside)
     return {row for part in parts for said in resolve(part, answers) for row in rows(said, own)}
 
 
@@ -125,18 +127,23 @@ def _numbered(clauses: Iterable[Clause]) -> Iterator[Clause]:
 
 def _clauses(rule: Rule, inputs: Rows, schemas: Schemas, functions: Functions) -> Iterator[Clause]:
     scope = scope_of(rule)
-    head = Atom(rule.head.relation, tuple(operand(arg, scope) for arg in rule.head.args))
     said, read = constraint_of(rule, functions), tuple(relations_of(rule, functions))
-    body = tuple(
-        Atom(atom.relation, tuple(operand(arg, scope) for arg in atom.args))
-        for atom in read
-        if _has_entries(schemas[atom.relation])
-    )
+    body = [atom for atom in read if _has_entries(schemas[atom.relation])]
     ground = [_needed(atom, rule) for atom in read if not _has_entries(schemas[atom.relation])]
     for binding in bindings(ground, lambda name: inputs.get(name, ()), schemas, rule.types):
-        left = grounded(said, binding, scope)
+        values = in_ticks(binding, scope)
+        left = None if values is None else grounded(said, values)
         if left is not None:
-            yield Clause(0, head, left, body)
+            head, *atoms = (_atom(atom, binding, scope) for atom in (rule.head, *body))
+            yield Clause(0, head, left, tuple(atoms))
+
+
+def _atom(atom: Written, binding: Binding, scope: Mapping[str, Variable]) -> Atom:
+    """An atom with the values of a binding in place of its variables."""
+    args = (
+        binding[arg.name] if isinstance(arg, Var) and arg.name in binding else operand(arg, scope) for arg in atom.args
+    )
+    return Atom(atom.relation, tuple(args))
 
 
 def _needed(atom: Written, rule: Rule) -> Written:

@@ -6,13 +6,11 @@ A rule becomes a clause for each way to satisfy its relations of rows, with the 
 from __future__ import annotations
 
 import datetime as dt
-import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
-from foreset.constraints.calls import equals
-from foreset.constraints.form import Constraint, Linear, Literal, Text, constraint
+from foreset.constraints.form import Constraint, Linear, Literal, constraint, linear
 from foreset.constraints.sorts import Variable, ticks
+from foreset.constraints.substitute import Affine, substitute
 from foreset.ir.program import Column
 from foreset.ir.rules import Atom
 from foreset.ir.terms import Const, Row, Value, Var
@@ -69,34 +67,45 @@ def _widened(value: Value, kind: Type) -> Value:
     return dt.datetime.combine(value, dt.time()) if midnight and isinstance(value, dt.date) else value
 
 
-def grounded(said: Constraint, binding: Binding, scope: Mapping[str, Variable]) -> Constraint | None:
-    """`said` with the values of a binding; None where they make it false, which needs no solver."""
-    values = {scope[name]: value for name, value in binding.items()}
+def in_ticks(binding: Binding, scope: Mapping[str, Variable]) -> dict[Variable, int | str] | None:
+    """The values of a binding as constraints count them; None where one lies between two ticks: nothing equals it."""
+    found: dict[Variable, int | str] = {}
+    for name, value in binding.items():
+        variable = scope[name]
+        if isinstance(value, str):
+            found[variable] = value
+            continue
+        number = ticks(value, variable.sort)
+        if number is None or number.denominator != 1:
+            return None
+        found[variable] = int(number)
+    return found
+
+
+def grounded(said: Constraint, values: Mapping[Variable, int | str]) -> Constraint | None:
+    """`said` with values in place of variables; None where they make it false, which needs no solver."""
     rest: list[Literal] = []
     for literal in said.literals:
-        holds = _holds(literal, values)
-        if holds is False:
-            return None
-        if holds is None:
-            rest.append(literal)
-    return constraint([*rest, *(equals(variable, value) for variable, value in values.items())], said.locals)
-
-
-def _holds(literal: Literal, values: Mapping[Variable, Value]) -> bool | None:
-    """Whether a comparison holds; None where not all of its variables have values, and for all else."""
-    match literal:
-        case Linear(terms=terms, op=op, bound=bound) if all(variable in values for variable, _ in terms):
-            found = [(coefficient, ticks(values[variable], variable.sort)) for variable, coefficient in terms]
-            total = sum(coefficient * number for coefficient, number in found if number is not None)
-            if any(number is None for _, number in found):
+        for left in _grounded(literal, values):
+            if left is False:
                 return None
-            return total <= bound if op == "<=" else (total == bound) is (op == "=")
-        case Text(left=left, op=op, right=right) if left in values and (isinstance(right, str) or right in values):
-            return _COMPARE[op](values[left], right if isinstance(right, str) else values[right])
-        case _:
-            return None
+            if left is not True:
+                rest.append(left)
+    return constraint(rest, said.locals)
 
 
-_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge
-}  # fmt: skip
+def _grounded(literal: Literal, values: Mapping[Variable, int | str]) -> Iterable[Literal | bool]:
+    if isinstance(literal, Linear):
+        left, bound = dict[Variable, int](), literal.bound
+        for variable, coefficient in literal.terms:
+            value = values.get(variable)
+            if isinstance(value, int):
+                bound -= coefficient * value
+            else:
+                left[variable] = coefficient
+        return [linear(left, literal.op, bound)]
+    found: list[Literal | bool] = [literal]
+    for variable, value in values.items():
+        by = value if isinstance(value, str) else Affine((), value)
+        found = [new for one in found for new in ([one] if isinstance(one, bool) else substitute(one, variable, by))]
+    return found

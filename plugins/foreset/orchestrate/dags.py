@@ -89,7 +89,10 @@ def build_dag(group: Group, warehouse: str) -> DAG:
         tags={"foreset", *program.tags},
         params=form(),
         default_args={
-            "owner": program.owner or "foreset", "pool": POOL, "on_failure_callback": tell_warehouse, **RETRIES,
+            "owner": program.owner or "foreset",
+            "pool": POOL,
+            "on_failure_callback": tell_warehouse,
+            **RETRIES,
         },
     )
     spec = Spec(program.group, str(group.file), warehouse)

@@ -1,7 +1,8 @@
-"""When a strategy turns out to be too much work, and another one does it."""
+"""When a strategy turns out to be too much work, and another one does it; when a recursion does not end."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -41,3 +42,9 @@ def check_moved(relation: str, rows: int) -> None:
 
 # Rows cost Spark little beside rounds. In process rows are all there is, and a recompute makes a million a second.
 OF_SPARK, OF_PROCESS = Patience(0.1, 100_000), Patience(0.05, 20_000)
+
+
+def endless(views: Iterable[str], max_rounds: int) -> tuple[str, str]:
+    """What to say when a recursion does not end."""
+    fact = f"the recursion of {', '.join(views)} has not ended after {max_rounds} rounds"
+    return fact, "bound the arithmetic in its rules, or raise `max_rounds:` in the spec"

@@ -7,7 +7,7 @@ is itself held to `naive` and to clingo by random programs.
 from __future__ import annotations
 
 from collections import Counter as Multiset
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -35,6 +35,7 @@ from foreset.ir.steps import (
 )
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
+from foreset.plan.giving_up import endless
 from foreset.reference.circles import on_circles
 from foreset.reference.folding import fold_all, gather_all
 from foreset.reference.following import followed
@@ -167,12 +168,6 @@ class Machine:
             for step in body:
                 self._step(step)
         self.work.rounds += rounds
-
-
-def endless(views: Iterable[str], max_rounds: int) -> tuple[str, str]:
-    """What to say when a recursion does not end."""
-    fact = f"the recursion of {', '.join(views)} has not ended after {max_rounds} rounds"
-    return fact, "bound the arithmetic in its rules, or raise `max_rounds:` in the spec"
 
 
 def miscounted(view: str, row: Row) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from foreset.ir.program import Program
 from foreset.ir.rules import atoms
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row
+from foreset.mediated.fixpoint import Limits
 from foreset.mediated.from_rules import entries_of, members
 from foreset.rewrite.ask_domains import member_of
 from foreset.rewrite.constrain import functions_of
@@ -23,7 +24,8 @@ def outside(stratum: Stratum, database: Database, program: Program) -> dict[str,
     columns, answers = program.columns_of(), answers_in(database, program)
     if stratum.constrained:
         lasting = stratum.views[0].evaluate == "on_read"
-        return entries_of(stratum, database, columns, functions_of(program.domains), None if lasting else answers)
+        now, limits = None if lasting else answers, Limits(rounds=program.max_rounds)
+        return entries_of(stratum, database, columns, functions_of(program.domains), now, limits=limits)
     (name,) = stratum.names
     member = member_of(stratum.called)
     if member is None:

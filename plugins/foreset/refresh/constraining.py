@@ -14,7 +14,7 @@ from foreset.errors import EvaluationError
 from foreset.ir.edits import active
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row
-from foreset.mediated.fixpoint import MAX_ENTRIES
+from foreset.mediated.fixpoint import MAX_ENTRIES, Limits
 from foreset.mediated.from_rules import entries_of
 from foreset.mediated.program import Region
 from foreset.refresh.asking import calls_of, rows_before, rows_now, stage_rows
@@ -35,8 +35,9 @@ def constrain(context: Context, stratum: Stratum, folder: tuple[str, ...]) -> Fa
     domains = {domain.name: domain for domain in program.domains}
     answers = None if _lasting(stratum) else calls.for_constraints(domains)
     entries = entries_of(
-        stratum, inputs, program.columns_of(), functions_of(program.domains), answers, regions_of(context, stratum)
-    )
+        stratum, inputs, program.columns_of(), functions_of(program.domains), answers, regions_of(context, stratum),
+        limits_of(context, stratum),
+    )  # fmt: skip
     views, rows = {}, 0
     for view in stratum.views:
         new, old = entries[view.name], set(rows_before(context, view))
@@ -48,6 +49,15 @@ def constrain(context: Context, stratum: Stratum, folder: tuple[str, ...]) -> Fa
     read = {name: len(found) for name, found in inputs.items()}
     return {"views": views, "rows": rows, "rounds": 0, "counted": [], "rows_read": read, "engine": "",
             "engine_reason": "", "warnings": list(calls.warnings)}  # fmt: skip
+
+
+def limits_of(context: Context, stratum: Stratum) -> Limits:
+    """After how many rounds a recursion is stopped; whoever listens hears how far it is."""
+
+    def told(entries: int) -> None:
+        context.listen({"event": "entries", "stratum": stratum.number, "entries": entries})
+
+    return Limits(rounds=context.program.max_rounds, told=told)
 
 
 def regions_of(context: Context, stratum: Stratum) -> list[tuple[str, Region]]:
