@@ -224,6 +224,15 @@ def test_records_of_earlier_releases_are_read(tmp_path: Path) -> None:
     assert recorded(str(tmp_path / "1"), COUNTED, ASK)[1,].rows == ((10,),)
 
 
+def test_records_of_later_releases_are_refused(tmp_path: Path) -> None:
+    calls(tmp_path, Counting({(1,): [10]}), "1").answers(COUNTED, ASK, [(1,)])
+    (batch,) = (tmp_path / "1/domains/d.of").glob("*.json")
+    told = json.loads(batch.read_text())
+    batch.write_text(json.dumps({**told, "format": told["format"] + 1}))
+    with pytest.raises(EnvironmentFault, match="an answer of domain `d` was written by a newer Foreset"):
+        recorded(str(tmp_path / "1"), COUNTED, ASK)
+
+
 def test_young_answers_serve_again(tmp_path: Path) -> None:
     aged = replace(ASK, max_age=60)
     domain = Domain("d", "counted", (aged,))

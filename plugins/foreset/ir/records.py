@@ -16,9 +16,9 @@ FORMAT = 1
 KEY = "format"
 
 
-def to_text(record: Mapping[str, Any]) -> str:
+def to_text(record: Mapping[str, Any], indent: int | None = 1) -> str:
     """The record as it is kept, with its format."""
-    return json.dumps({KEY: FORMAT, **record}, indent=1)
+    return json.dumps({KEY: FORMAT, **record}, indent=indent)
 
 
 def from_text(text: str, what: str) -> dict[str, Any]:
