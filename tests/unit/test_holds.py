@@ -12,8 +12,8 @@ from foreset.errors import Fenced, Held
 from foreset.plan.frozen import Request
 from foreset.refresh import opening
 from foreset.refresh.phases import Job, perform
-from foreset.reports.headline import group_headline
-from foreset.reports.reading import latest_run, read_history
+from foreset.reports.headline import group_headline, headline
+from foreset.reports.reading import latest_run, read_history, read_run
 from foreset.store import epochs, holds
 from foreset.store.attempts import last_failure
 from foreset.store.layout import Layout
@@ -97,6 +97,9 @@ def test_airflow_skips_and_calls_nobody(world: World, layout: Layout) -> None:
     assert perform(Job("close", world.root, "reach", Request("night")))["status"] == "held"
     assert read_history(layout).runs[0].refresh_id == "back"
     assert last_failure(layout, 3) is None
+    page = headline(read_run(layout, "night", "success"))
+    assert (page.answer, page.tone) == ("On hold", "caution")
+    assert headline(read_run(layout, "night", "running")).answer == "Not yet"
 
 
 def test_a_rollback_that_fails_holds_nothing(layout: Layout) -> None:

@@ -138,6 +138,8 @@ def _fenced(run: Run) -> Headline:
 
 
 def _unopened(run: Run) -> Headline:
+    if run.scheduler == "success" and run.on_hold and run.newest:
+        return _held(run.on_hold, run.newest)
     if run.scheduler == "success":
         return Headline("Nothing done", f"This run of the DAG refreshed nothing. {_seen(run)}.", "past")
     return Headline("Not yet", f"This run has not begun its refresh. {_until(run)}", "wait")

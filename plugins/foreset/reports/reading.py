@@ -180,7 +180,7 @@ def _unpublished(ledger: Ledger, refresh_id: str, scheduler: str) -> Run:
         newest, at = _published(ledger.newest), told[-1].at if told else None
         return Run(
             ledger.layout.group, refresh_id, state, newest=newest, before=newest, scheduler=scheduler,
-            opened_at=at, ended_at=at, failures=told,
+            opened_at=at, ended_at=at, failures=told, on_hold=_on_hold(ledger.layout),
         )  # fmt: skip
     return _of_directory(ledger, found, scheduler)
 
