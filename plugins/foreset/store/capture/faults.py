@@ -82,14 +82,12 @@ def describe(error: BaseException) -> str:
 class NoSuchTable(SourceError):
     """Nothing lies at the path, or nothing that is a Delta table."""
 
-    def __init__(self, message: str, hint: str, near: str = "") -> None:
-        told = f"{near} {hint}" if near else hint
-        super().__init__(message, f"{told}; `foreset check --against-warehouse` looks at all sources")
-        self.message_alone, self.hint_alone = message, hint
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message, f"{hint}; `foreset check --against-warehouse` looks at all sources")
 
-    def with_near(self, near: str) -> NoSuchTable:
-        """The same with words about what lies near."""
-        return NoSuchTable(self.message_alone, self.hint_alone, near)
+    def advised(self, hint: str) -> NoSuchTable:
+        """The same with a better hint, if there is one."""
+        return NoSuchTable(self.message, hint) if hint else self
 
 
 def missing_table(source: str, path: str) -> NoSuchTable:

@@ -14,14 +14,16 @@ MOST_FOLDERS = 5_000  # a look for a hint must not take long
 
 
 def advice(root: str, table: str) -> str:
-    """Words for who named `table`, which is not there; empty where nothing near is known."""
+    """A hint for who named `table`, which is not there; empty where nothing near is known."""
     place = normal_root(root)
     if not is_local(place):
         return ""
     known = list(tables_below(place))
     if not known:
-        return f"there is no table at all in the warehouse {place}:"
-    return likely(table_path(root, table).removeprefix(f"{place}/"), known)
+        right = "load the table, or name the right warehouse by --warehouse or FORESET_WAREHOUSE"
+        return f"there is no table at all in the warehouse {place}: {right}"
+    near = likely(table_path(root, table).removeprefix(f"{place}/"), known)
+    return f"{near} Then correct `table:` in the spec" if near else ""
 
 
 def likely(table: str, known: Sequence[str]) -> str:

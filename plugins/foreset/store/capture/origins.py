@@ -67,7 +67,7 @@ def open_origin(
     try:
         table = open_table(source.name, table_path(root, source.table), spark, version)
     except faults.NoSuchTable as missing:
-        raise missing.with_near(advice(root, source.table)) from missing
+        raise missing.advised(advice(root, source.table)) from missing
     return TableOrigin(spark, source, table, used_by)
 
 
