@@ -25,7 +25,7 @@ from foreset.verify.codes import Codes, Numbers
 from foreset.verify.facts import SourceFacts, key_table
 from foreset.verify.flows import Flow
 from foreset.verify.origins import hints, origins
-from foreset.verify.sample import Staged, draw
+from foreset.verify.sample import Staged, draw, share_of
 from foreset.verify.solving import derivable
 from foreset.verify.verdict import error_bound
 
@@ -290,7 +290,7 @@ def test_planted_errors_are_caught_at_the_stated_rate() -> None:
                 staged = Staged(view.columns, None, table, None)
                 plantings += 1
                 for share in (1.0, 0.5):
-                    claims = draw(staged, max(2, int(2 * len(plus) * share)), seed)
+                    claims = draw(staged, share_of(max(2, int(2 * len(plus) * share))), seed)
                     rows = {claim.row for claim in claims}
                     found = derivable({view.name: rows}, layering, facts, schemas)[view.name]
                     wrong = any(claim.present is not (claim.row in found) for claim in claims)
@@ -333,7 +333,7 @@ def test_dropped_rows_are_caught() -> None:
                 continue
             plantings += 1
             table = table_of(frozenset(rest), kinds, [column.name for column in view.columns])
-            claims = draw(Staged(view.columns, None, table, None), max(40, 40 * combinations), seed, near)
+            claims = draw(Staged(view.columns, None, table, None), share_of(max(40, 40 * combinations)), seed, near)
             found = derivable({view.name: {claim.row for claim in claims}}, layering, facts, schemas)[view.name]
             assert any(claim.row in found and not claim.present for claim in claims), (seed, view.name, dropped)
     print(f"{plantings} rows dropped, all caught; {out_of_reach} more with a value that occurs nowhere (computed ones)")

@@ -280,20 +280,42 @@ def test_torn_and_foreign_files_do_not_hide_a_report(nights: Nights) -> None:
 
 
 # ---------------------------------------------------------------- words
-RATES = {"changed": 0.095, "unchanged": 0.0722}
-SAMPLED = "60 rows were recomputed from the sources, and none differed. "
+AGREE = "were recomputed from the sources, and none differed."
+CHANGED_3 = "at most 3 % of the changed rows can be wrong"
+SAMPLED = f"60 rows {AGREE} "
+ALL = {"checked": {"v": {"changed": 12, "unchanged": 328}}, "of": {"v": {"changed": 12, "unchanged": 328}}}
+SOME = {"checked": {"v": {"changed": 100, "unchanged": 50}}, "of": {"v": {"changed": 5000, "unchanged": 20_000}}}
 VERIFIED = [
     (
-        {"rows": 60, "checked": {"v": {"changed": 30, "unchanged": 30}}, "bounds": RATES},
-        900,
-        SAMPLED + "With 95 % confidence, "
-        "less than 9.5 % of the changed rows and less than 7.3 % of the unchanged rows could be wrong.",
+        {"rows": 370, **ALL},
+        12,
+        f"All 12 changed rows and all 328 unchanged rows {AGREE}",
     ),
     (
-        {"rows": 60, "checked": {"v": {"changed": 3, "unchanged": 57}}, "bounds": RATES},
+        {"rows": 150, **SOME, "bounds": {"changed": 0.0295, "unchanged": 0.0582}},
+        5000,
+        f"100 of 5,000 changed rows and 50 of 20,000 unchanged rows {AGREE} With 95 % certainty, {CHANGED_3}.",
+    ),
+    (
+        {"rows": 1, "checked": {"v": {"changed": 1}}, "of": {"v": {"changed": 1, "unchanged": 0}}},
+        1,
+        "The one changed row was recomputed from the sources, and none differed.",
+    ),
+    (
+        {"rows": 9, "checked": {"v": {"unchanged": 9}}, "of": {"v": {"changed": 0, "unchanged": 9}}},
+        0,
+        "All 9 rows were recomputed from the sources, and none differed.",
+    ),
+    (  # a record of an earlier release, which does not say how many rows there were
+        {"rows": 60, "checked": {"v": {"changed": 30, "unchanged": 30}}, "bounds": {"changed": 0.0951}},
+        900,
+        SAMPLED.strip(),
+    ),
+    (
+        {"rows": 60, "checked": {"v": {"changed": 3, "unchanged": 57}}, "bounds": {"unchanged": 0.0402}},
         3,
         SAMPLED + "All 3 changed rows were among them, so what this refresh changed is checked completely. "
-        "With 95 % confidence, less than 7.3 % of the unchanged rows could be wrong.",
+        "With 95 % certainty, at most 4.1 % of the unchanged rows can be wrong.",
     ),
     ({"rows": 0}, 0, "Nothing had to be recomputed: no view was maintained."),
     (

@@ -6,7 +6,7 @@ import pyarrow as pa
 from tests.refresh_cases import in_normal_form, load_program
 
 from foreset.verify.origins import hints, origins
-from foreset.verify.sample import Staged, draw
+from foreset.verify.sample import Staged, draw, share_of
 
 SPEC = """\
 group: g
@@ -47,8 +47,8 @@ def test_the_only_row_with_a_value_is_missed() -> None:
     columns = program.columns_of()["path"]
     old = pa.table({"x": pa.array([1, 2], pa.int32()), "y": pa.array([2, 3], pa.int32())})
     staged = Staged(columns, old, None, None)
-    assert (1, 9) not in {claim.row for claim in draw(staged, 200, 1)}
-    claims = draw(staged, 200, 1, [((0, 1), (1, 9))])
+    assert (1, 9) not in {claim.row for claim in draw(staged, share_of(200), 1)}
+    claims = draw(staged, share_of(200), 1, [((0, 1), (1, 9))])
     assert (1, 9) in {claim.row for claim in claims if claim.kind == "absent" and not claim.present}
     empty = Staged(columns, None, None, None)
-    assert [claim.row for claim in draw(empty, 20, 1, [((0, 1), (1, 9))])] == [(1, 9)]
+    assert [claim.row for claim in draw(empty, share_of(20), 1, [((0, 1), (1, 9))])] == [(1, 9)]

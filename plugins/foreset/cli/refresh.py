@@ -100,13 +100,12 @@ def done_by(view: ViewResult) -> str:
 
 
 def checked(result: RefreshResult) -> str:
-    """The verification in one line."""
-    found = result.verification
-    if not found or found.get("verdict") == "not checked":
-        return "not verified"
-    bounds = found.get("error_rate_below", {})
-    sure = ", ".join(f"{kind} rows wrong below {rate:.1%}" for kind, rate in bounds.items())
-    return f"verified: {found['rows']} rows recomputed, none differs" + (f" (95 %: {sure})" if sure else "")
+    """The verification in a sentence or two."""
+    from foreset.reports import words
+    from foreset.reports.facts import verification
+
+    changed = sum(view.inserted + view.deleted for view in result.views.values())
+    return " ".join(words.verified(verification(result.verification), changed))
 
 
 def expected(quality: Mapping[str, Any]) -> list[str]:

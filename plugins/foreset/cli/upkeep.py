@@ -97,6 +97,8 @@ def verify(
     from foreset.cli.exits import Exit
     from foreset.cli.output import say, say_json
     from foreset.refresh.auditing import audit
+    from foreset.reports import words
+    from foreset.reports.facts import verification
     from foreset.warehouse import open_warehouse
 
     opened = open_warehouse(warehouse, str(specs))
@@ -104,9 +106,9 @@ def verify(
     if json:
         say_json(verdict.as_dict())
     else:
+        sentences = words.verified(verification(verdict.as_dict()), 0)
         found = [f"  {mismatch}" for mismatch in verdict.mismatches]
-        differ = f"{len(found) or 'none'} differ"
-        say([f"{group}: {verdict.rows} rows recomputed in {verdict.seconds:.1f} s, {differ}", *found])
+        say([f"{group}: {' '.join(sentences)} ({verdict.seconds:.1f} s)", *found])
     if not verdict.ok:
         raise typer.Exit(Exit.NOT_VERIFIED)
 

@@ -38,7 +38,7 @@ def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
             hint = f"run `foreset refresh {layout.group}`: it builds and verifies the view anew"
             raise UsageError(f"`{view.name}` was published with other columns than the spec has now", hint)
         if pin is not None and not layering.of(view.name).own_way:
-            staged[view.name] = Staged(view.columns, published(layout, pin), None, None)
+            staged[view.name] = Staged(view.columns, published(layout, pin), None, None, unchanged=pin.rows)
 
     @functools.cache
     def opener(name: str) -> Plain:
@@ -55,4 +55,4 @@ def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
     with closing(SourceFacts(program.columns_of(), opener)) as facts:
         ground = Ground(facts, lambda name: (opener(name),), sizes, needs_of(program.views))
         checked, mismatches = compare(staged, *judge, ground, size, row.seq)
-    return Verdict(str(size), checked, mismatches, watch.seconds)
+    return Verdict(str(size), checked, mismatches, watch.seconds, {name: staged[name].totals for name in checked})

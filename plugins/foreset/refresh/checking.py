@@ -34,14 +34,13 @@ from foreset.verify.asked import lacking
 from foreset.verify.entries import Draw, Plain, Rows, SignedFiles, holds, sampled
 from foreset.verify.facts import SourceFacts
 from foreset.verify.origins import Hint, Pairs, hints, near_goals, origins
-from foreset.verify.sample import Claim, Staged, draw, there
+from foreset.verify.sample import LEAST_PER_VIEW, Claim, Staged, draw, shares, there
 from foreset.verify.solving import Solver, derived_near
 from foreset.verify.verdict import UNASKED, Mismatch, Verdict
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-LEAST_PER_VIEW = 6
 MOST_DERIVED = 200  # rows of a view that are looked for because the rules derive them
 DRAWING = 4  # views at the same time
 DRAWN_ROWS = 2_000_000  # of a larger source that changed, only the changed rows are drawn from
@@ -56,19 +55,27 @@ def verify(context: Context) -> Mapping[str, Any]:
     mode = context.plan.verify
     if mode == "off":
         return context.finish("verify", {"mode": "off", "verdict": "not checked", "rows": 0})
-    checked, mismatches = _fully(context) if mode == "full" else _sampled(context, sample_size(mode))
-    verdict = Verdict(mode, checked, mismatches, watch.seconds)
+    verdict = _verdict(context, mode, watch)
     if not verdict.ok:
         context.listen({"event": "verification", **verdict.as_dict()})
         raise VerificationFailed(
-            f"{len(mismatches)} of {verdict.rows} checked rows differ from recomputation:\n  "
-            + "\n  ".join(str(found) for found in mismatches[:5]),
-            f"nothing was published; {_advice(context, mismatches)}",
+            f"{len(verdict.mismatches)} of {verdict.rows} checked rows differ from recomputation:\n  "
+            + "\n  ".join(str(found) for found in verdict.mismatches[:5]),
+            f"nothing was published; {_advice(context, verdict.mismatches)}",
         )
     return context.finish("verify", verdict.as_dict())
 
 
-def _advice(context: Context, mismatches: list[Mismatch]) -> str:
+def _verdict(context: Context, mode: str, watch: Stopwatch) -> Verdict:
+    if mode == "full":
+        checked, mismatches = _fully(context)
+        return Verdict(mode, checked, mismatches, watch.seconds)
+    staged = {name: _staged(context, name) for name in _maintained(context)}
+    checked, mismatches = _sampled(context, staged, sample_size(mode))
+    return Verdict(mode, checked, mismatches, watch.seconds, {name: staged[name].totals for name in checked})
+
+
+def _advice(context: Context, mismatches: Sequence[Mismatch]) -> str:
     """What to do: an expression of the spec may be wrong, or Foreset is."""
     made = [context.view(found.view).aggregation for found in mismatches]
     own = {name for one in made if one for name in one.own}
@@ -78,12 +85,16 @@ def _advice(context: Context, mismatches: list[Mismatch]) -> str:
     return "refresh with `--mode recompute` and report this run directory"
 
 
-def _sampled(context: Context, size: int) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:
+def _maintained(context: Context) -> list[str]:
+    """The views that are checked."""
     ran = (view.name for view in context.program.views if _ran(context, view.name))
     maintained = [name for name in ran if not _own_way(context, name)]
-    maintained += [name for name in _asks(context) if name not in maintained]
-    staged = {name: _staged(context, name) for name in maintained}
+    return maintained + [name for name in _asks(context) if name not in maintained]
 
+
+def _sampled(
+    context: Context, staged: Mapping[str, Staged], size: int
+) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:
     @functools.cache
     def opener(name: str) -> Plain:
         pin = context.run.sources.get(name)
@@ -129,12 +140,13 @@ def compare(
     if not staged or not size:
         return {}, []
     share = max(LEAST_PER_VIEW, size // len(staged))
+    each = shares(staged, size)
     columns = program.columns_of()
     schemas = {name: tuple(column.type for column in relation) for name, relation in columns.items()}
     reaching = origins(layering, schemas)
     near = _near(columns, reaching, ground.nearby, share // 4, seed)
     with ThreadPoolExecutor(DRAWING) as pool:  # DuckDB draws, and leaves Python alone meanwhile
-        drawn = pool.map(lambda name: draw(staged[name], share, seed, near(name)), staged)
+        drawn = pool.map(lambda name: draw(staged[name], each[name], seed, near(name)), staged)
         claims = dict(zip(staged, drawn, strict=True))
     rows = {name: {claim.row for claim in found} for name, found in claims.items()}
     asked = near_goals(staged, layering, reaching, near, seed)
@@ -238,7 +250,9 @@ def _staged(context: Context, view: str) -> Staged:
     old = published(context.layout, pin, context.opened) if pin is not None else None
     plus, minus = (_folder(facts[side]["path"]) for side in ("plus", "minus"))
     made = context.view(view).aggregation
-    return Staged(columns, old, plus, minus, made.groups if made and made.own else None)
+    came, went = facts["plus"]["rows"], facts["minus"]["rows"]
+    stay = pin.rows - went if pin is not None else 0
+    return Staged(columns, old, plus, minus, made.groups if made and made.own else None, came + went, stay)
 
 
 def published(layout: Layout, pin: ViewPin, open_at: delta.OpenAt = delta.open_table) -> Rows:

@@ -26,6 +26,7 @@ def verification(facts: Facts | None) -> Verification | None:
         confidence=facts.get("confidence", 0.95),
         mismatches=tuple(facts.get("mismatches", ())),
         seconds=facts.get("seconds"),
+        of=facts.get("of", {}),
     )
 
 

@@ -82,10 +82,15 @@ class Verification:
     confidence: float = 0.95
     mismatches: Sequence[str] = ()
     seconds: float | None = None
+    of: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # view -> kind -> rows there are; old records: {}
 
     def of_kind(self, kind: str) -> int:
         """How many rows of a kind were checked, over all views."""
         return sum(kinds.get(kind, 0) for kinds in self.checked.values())
+
+    def total(self, kind: str) -> int | None:
+        """How many rows of a kind there are; None in records of earlier releases."""
+        return sum(kinds.get(kind, 0) for kinds in self.of.values()) if self.of else None
 
 
 @dataclass(frozen=True, slots=True)

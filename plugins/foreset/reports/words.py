@@ -39,6 +39,7 @@ KINDS = {
     "absent": ("Absent rows", "rows that could be there and are not: combinations of values that do occur"),
     "all": ("Rows", "every row of the view"),
 }
+TELLING = 0.05  # an error rate above it says nothing that helps anybody
 SCOPES = {"changes": "rows that came", "all": "all rows"}
 ENGINES = {"spark": "In Spark", "in process": "In process, without Spark"}
 STEPS = {
@@ -226,6 +227,8 @@ def verified(found: Verification | None, changed: int) -> list[str]:
         return ["Nothing had to be recomputed: no view was maintained."]
     if found.mode == "full":
         return [f"Every row was recomputed from the sources and compared: {counted(found.rows, 'row')}, none differed."]
+    if found.total("changed") is not None:
+        return _of_totals(found)
     lead = f"{counted(found.rows, 'row')} {_were(found.rows)} recomputed from the sources, and none differed."
     return [lead, *_bounds(found, changed)]
 
@@ -235,15 +238,48 @@ def all_changed(found: Verification, changed: int) -> bool:
     return 0 < changed <= found.of_kind("changed")
 
 
+def _of_totals(found: Verification) -> list[str]:
+    """How many of how many; how sure that makes one is said only where some were left out."""
+    checked = {kind: found.of_kind(kind) for kind in ("changed", "unchanged")}
+    there = {kind: max(found.total(kind) or 0, count) for kind, count in checked.items()}
+    parts = []
+    if there["changed"]:
+        parts.append(_part(checked["changed"], there["changed"], "changed row"))
+    if there["unchanged"]:
+        noun = "unchanged row" if there["changed"] else "row"
+        parts.append(_part(checked["unchanged"], there["unchanged"], noun))
+    if not parts:
+        parts.append(counted(found.rows, "row"))
+    last = there["unchanged"] or there["changed"] or found.rows
+    were = _were(last if len(parts) == 1 else 2)
+    lead = f"{' and '.join(parts)} {were} recomputed from the sources, and none differed."
+    sure = [
+        f"at most {percent(found.bounds[kind])} of the {kind} rows"
+        for kind in checked
+        if checked[kind] < there[kind] and found.bounds.get(kind, 1.0) <= TELLING
+    ]
+    lead = lead[0].upper() + lead[1:]
+    return [lead, f"With {percent(found.confidence)} certainty, {' and '.join(sure)} can be wrong."] if sure else [lead]
+
+
+def _part(checked: int, there: int, noun: str) -> str:
+    """`all 12 changed rows`, `100 of 20,000 unchanged rows`."""
+    if checked >= there:
+        return f"the one {noun}" if there == 1 else f"all {counted(there, noun)}"
+    return f"{number(checked)} of {counted(there, noun)}"
+
+
 def _bounds(found: Verification, changed: int) -> list[str]:
+    """Of records that do not say how many rows there were."""
     sentences = []
     if every := all_changed(found, changed):
         only = "The one changed row was" if changed == 1 else f"All {number(changed)} changed rows were"
         sentences.append(f"{only} among them, so what this refresh changed is checked completely.")
     kinds = [kind for kind in ("changed", "unchanged") if kind in found.bounds and not (every and kind == "changed")]
-    if kinds:
-        rates = [f"less than {percent(found.bounds[kind])} of the {kind} rows" for kind in kinds]
-        sentences.append(f"With {percent(found.confidence)} confidence, {' and '.join(rates)} could be wrong.")
+    rates = [f"at most {percent(found.bounds[kind])} of the {kind} rows" for kind in kinds
+             if found.bounds[kind] <= TELLING]  # fmt: skip
+    if rates:
+        sentences.append(f"With {percent(found.confidence)} certainty, {' and '.join(rates)} can be wrong.")
     return sentences
 
 

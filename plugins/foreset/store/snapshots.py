@@ -113,7 +113,7 @@ def open_snapshot(
         row = manifest.newest(layout.root, group) if seq is None else manifest.at(layout.root, group, seq)
         if row is None:
             what = f"seq {seq}" if seq is not None else "committed refresh"
-            known = manifest.groups(layout.root) if seq is None else ()
+            known = [name for name in manifest.groups(layout.root) if name != group] if seq is None else []
             hint = did_you_mean(group, known, f"run `foreset refresh {group}` first")
             raise UsageError(f"group {group} has no {what} in {layout.root}", hint=hint)
         if not lease:

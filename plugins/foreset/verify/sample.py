@@ -9,10 +9,10 @@ the rows of sources that changed (`hints`).
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from foreset.ir.program import Column
+from foreset.ir.program import Column, is_hidden
 from foreset.ir.terms import Row, Value
 from foreset.verify.entries import Draw, Rows, present, sampled, worked_on
 from foreset.verify.origins import Hint
@@ -36,23 +36,74 @@ class Staged:
     plus: Rows
     minus: Rows
     own_groups: int | None = None  # columns of a group, in a view that an aggregate of the spec keeps in place
+    changed: int = 0  # rows that come or go
+    unchanged: int = 0  # rows that stay
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """How many rows there are to check, by kind."""
+        return {"changed": self.changed, "unchanged": self.unchanged}
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How many rows of a view to look at, by kind."""
+
+    changed: int
+    unchanged: int
+    absent: int
+
+
+LEAST_PER_VIEW = 6
+SMALL = 1_000  # rows of a kind, over all views: so many are all checked, those of the smallest views first
+MOST_ENTRIES = 20_000  # that are read to find all rows of a small view
 
 
 LEAST_OWN = 8  # groups of own aggregates that are always looked at
 
 
-def draw(staged: Staged, size: int, seed: int, hints: Sequence[Hint] = ()) -> list[Claim]:
-    """Up to `size` distinct rows: a half of changed ones, the rest unchanged and absent."""
+def shares(staged: Mapping[str, Staged], size: int) -> dict[str, Share]:
+    """About `size` rows over all views, half of them changed ones, the rest unchanged and absent; all where few."""
+    each = max(LEAST_PER_VIEW, size // max(len(staged), 1))
+    part = share_of(each)
+    changed = _whole({name: one.changed for name, one in staged.items()})
+    unchanged = _whole({name: one.unchanged for name, one in staged.items()})
+    return {
+        name: Share(max(part.changed, changed.get(name, 0)), max(part.unchanged, unchanged.get(name, 0)), part.absent)
+        for name in staged
+    }
+
+
+def share_of(size: int) -> Share:
+    """`size` rows of one view."""
+    return Share(max(size // 2, 1), max(size // 4, 1), max(size // 4, 1))
+
+
+def _whole(counts: Mapping[str, int]) -> dict[str, int]:
+    """The views of which all rows are checked: views of the spec first, small ones first."""
+    found, left = {}, SMALL
+    for name in sorted(counts, key=lambda name: (is_hidden(name), counts[name])):
+        if counts[name] <= left:
+            found[name] = counts[name]
+            left -= counts[name]
+    return found
+
+
+def draw(staged: Staged, share: Share, seed: int, hints: Sequence[Hint] = ()) -> list[Claim]:
+    """Distinct rows, as many of each kind as `share` says."""
     columns = staged.columns
     generator = random.Random(seed)  # noqa: S311 - a sample must be repeatable, not secret
-    half, quarter = max(size // 2, 1), max(size // 4, 1)
+    half, quarter = share.changed, share.unchanged
     spare = half + quarter // 4  # some of what was drawn may go now, or have gone before
-    draws = ((staged.plus, half), (staged.minus, half), (staged.old, quarter + spare))
+    every = 0 < staged.unchanged <= quarter
+    entries = MOST_ENTRIES if every else quarter + spare
+    draws = ((staged.plus, half), (staged.minus, half), (staged.old, entries))
     plus, minus, old = sampled([Draw(*one, generator.randrange(1 << 30)) for one in draws], columns)
     changed = _half_each(plus, minus, half)
     generator.shuffle(old)
-    del old[quarter + len(minus) + quarter // 4 :]
-    near = _combinations([*plus, *minus, *old], hints, len(columns), quarter, generator)
+    if not every:
+        del old[quarter + len(minus) + quarter // 4 :]
+    near = _combinations([*plus, *minus, *old], hints, len(columns), share.absent, generator)
     others = list(dict.fromkeys([*old, *near]))
     before, now = _there(staged, others)
     if staged.own_groups is not None:  # what an expression of the spec made of the state before

@@ -39,6 +39,7 @@ class Verdict:
     checked: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # view -> kind -> rows
     mismatches: Sequence[Mismatch] = ()
     seconds: float = 0.0
+    totals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # of what: view -> kind -> rows there are
 
     @property
     def ok(self) -> bool:
@@ -50,10 +51,10 @@ class Verdict:
         """How many rows were checked."""
         return sum(sum(kinds.values()) for kinds in self.checked.values())
 
-    def bound(self, kind: str | None = None) -> float | None:
-        """The error rate that `rows` checks without a mismatch exclude at 95 %; None if nothing was checked."""
-        counts = (n for kinds in self.checked.values() for name, n in kinds.items() if kind in (None, name))
-        return error_bound(sum(counts))
+    def bound(self, kind: str) -> float | None:
+        """The error rate that the checks of a kind exclude at 95 %; None where all were checked, or none."""
+        checked = _sum(self.checked, kind)
+        return None if 0 < _sum(self.totals, kind) <= checked else error_bound(checked)
 
     def as_dict(self) -> dict[str, object]:
         """For the report, the manifest and `--json`."""
@@ -62,12 +63,22 @@ class Verdict:
             "mode": self.mode,
             "verdict": "passed" if self.ok else "failed",
             "rows": self.rows,
-            "checked": {view: dict(counts) for view, counts in self.checked.items() if not is_hidden(view)},
+            "checked": _shown(self.checked),
+            "of": _shown(self.totals),
             "error_rate_below": {kind: bound for kind in kinds if (bound := self.bound(kind)) is not None},
             "confidence": CONFIDENCE,
             "mismatches": [str(found) for found in self.mismatches[:SHOWN]],
             "seconds": self.seconds,
         }
+
+
+def _shown(counts: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """Of the views that users know."""
+    return {view: dict(kinds) for view, kinds in counts.items() if not is_hidden(view)}
+
+
+def _sum(counts: Mapping[str, Mapping[str, int]], kind: str) -> int:
+    return sum(kinds.get(kind, 0) for kinds in _shown(counts).values())
 
 
 def error_bound(checked: int) -> float | None:
