@@ -38,7 +38,7 @@ def rows(found: list[tuple[str, int]]) -> pa.Table:
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if `foreset check` had found nothing."""
     monkeypatch.setattr("foreset.understand.proven", lambda prepared: prepared)
-    context._read.cache_clear()
+    context._understood.cache_clear()
 
 
 @pytest.mark.usefixtures("unchecked")
