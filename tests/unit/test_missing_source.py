@@ -10,7 +10,7 @@ from tests.roads import CLOSURE, GROUP, World
 import foreset
 from foreset.errors import EnvironmentFault, SourceError
 from foreset.session.lazy import LazySession, may_reach_more
-from foreset.store.capture.nearby import likely, tables_below
+from foreset.store.catalog import nearest, tables_below
 from foreset.store.files import write_text
 
 NOWHERE = "nowhere"  # asking for this Spark would be a UsageError
@@ -27,7 +27,7 @@ def world(tmp_path: Path, table: str) -> World:
     ("edge", "did you mean `sales/edge`?"),
     ("shop/edges", "did you mean `sales/edge`?"),
     ("sales", "did you mean `sales/edge`?"),
-    ("quite/different", "check `table:`"),
+    ("quite/different", "tables there: sales/edge"),
     ("file://{root}/sales/egde", "did you mean `sales/edge`?"),
 ])  # fmt: skip
 def test_what_was_meant_is_said_without_spark(tmp_path: Path, table: str, near: str) -> None:
@@ -42,7 +42,7 @@ def test_what_was_meant_is_said_without_spark(tmp_path: Path, table: str, near: 
 
 def test_an_empty_warehouse_is_said_to_be_empty(tmp_path: Path) -> None:
     made = world(tmp_path, "sales/edge")
-    with pytest.raises(SourceError, match="there is no table at all in the warehouse") as missing:
+    with pytest.raises(SourceError, match="there are no tables yet") as missing:
         foreset.open(str(tmp_path / "elsewhere"), str(made.specs), NOWHERE).refresh("reach")
     assert "did you mean" not in missing.value.hint
 
@@ -65,9 +65,9 @@ def test_views_of_groups_and_what_is_foresets_own_are_no_sources(tmp_path: Path)
 
 def test_the_whole_name_counts_before_its_last_part() -> None:
     known = ["old/orders", "shop/order", "shop/items"]
-    assert likely("shop/orders", known) == "did you mean `shop/order`?"
-    assert likely("orders", known) == "did you mean `old/orders`?"
-    assert likely("weather", known) == ""
+    assert nearest("shop/orders", known).startswith("did you mean `shop/order`? tables there:")
+    assert nearest("orders", known).startswith("did you mean `old/orders`? tables there:")
+    assert nearest("weather", known).startswith("tables there:")
 
 
 @pytest.mark.parametrize(("named", "more"), [

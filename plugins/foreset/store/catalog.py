@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,19 @@ def nearest(table: str, known: Sequence[str]) -> str:
     ordered = sorted(known, key=lambda one: (-SequenceMatcher(None, table, one).ratio(), one))
     more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
     there = f"tables there: {', '.join(ordered[:SHOWN])}{more}"
-    return " ".join(filter(None, (did_you_mean(table, known), there)))
+    return " ".join(filter(None, (_meant(table, known), there)))
+
+
+def _meant(table: str, known: Sequence[str]) -> str:
+    """The table with a name like this one, else one whose last part is like its last part, in whatever folder."""
+    last = _last(table)
+    alike = get_close_matches(last, map(_last, known), n=1)
+    elsewhere = next((one for one in known if alike and _last(one) == alike[0]), "")
+    return did_you_mean(table, known, f"did you mean `{elsewhere}`?" if elsewhere else "")
+
+
+def _last(table: str) -> str:
+    return table.rstrip("/").rsplit("/", 1)[-1]
 
 
 def groups_of(root: str) -> frozenset[str]:

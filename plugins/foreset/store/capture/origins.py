@@ -17,13 +17,13 @@ from foreset.store import manifest, signed
 from foreset.store.capture import faults
 from foreset.store.capture.feed import NET, read_feed, read_version
 from foreset.store.capture.log import Commit, Metadata
-from foreset.store.capture.nearby import advice
 from foreset.store.capture.pins import PinnedColumn, RecordedPin
 from foreset.store.capture.plan import Facts
 from foreset.store.capture.rows import project
 from foreset.store.capture.tables import open_table
 from foreset.store.capture.versions import SourceTable, fit_columns
-from foreset.store.layout import Layout, table_path
+from foreset.store.catalog import nearest, tables_below
+from foreset.store.layout import Layout, is_local, normal_root, table_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -67,8 +67,14 @@ def open_origin(
     try:
         table = open_table(source.name, table_path(root, source.table), spark, version)
     except faults.NoSuchTable as missing:
-        raise missing.advised(advice(root, source.table)) from missing
+        raise missing.advised(_near(root, source.table)) from missing
     return TableOrigin(spark, source, table, used_by)
+
+
+def _near(root: str, table: str) -> str:
+    """A hint for who named a table that is not there; empty where the warehouse is not on this machine."""
+    place = normal_root(root)
+    return nearest(table_path(root, table).removeprefix(f"{place}/"), tables_below(place)) if is_local(place) else ""
 
 
 @dataclass(frozen=True, slots=True)
