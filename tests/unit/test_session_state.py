@@ -28,6 +28,7 @@ from foreset.session.locations import (
     prepared,
     state_files,
     state_home,
+    state_key,
 )
 from foreset.session.locks import FileLock, writer_lock_is_free, writing_through
 from foreset.session.own_folder import process_folder
@@ -235,24 +236,30 @@ def test_each_process_has_a_folder_that_goes_after_it(tmp_path: Path, monkeypatc
     assert mine.is_dir(), "held by this process"
 
 
-def test_what_an_earlier_release_left_goes_when_nothing_runs(tmp_path: Path) -> None:
-    folder = tmp_path / "_foreset" / "_spark"
+@pytest.mark.parametrize("warehouse", ["{here}/wh", "s3://bucket/wh"])
+def test_what_an_earlier_release_left_goes_when_nothing_runs(
+    tmp_path: Path, warehouse: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    place = warehouse.format(here=tmp_path)
+    cached = tmp_path / "cache" / "foreset" / "spark" / state_key(place)
+    folder = cached if "://" in place else tmp_path / "wh" / "_foreset" / "_spark"
     (folder / "tmp" / "blockmgr-1").mkdir(parents=True)
     (folder / "server.json").write_text("{}")
     earlier = StateFiles(folder, folder)
     client = FileLock.take(earlier.clients, shared=True, wait_s=0)
     assert client is not None
-    assert not remove_earlier_state(str(tmp_path))
+    assert not remove_earlier_state(place)
     with pytest.raises(EnvironmentFault, match="earlier release"):
-        open_session("local[1]", str(tmp_path))
+        open_session("local[1]", place)
     client.release()
     with subprocess.Popen([sys.executable, "-c", HOLD, str(earlier.writer)], stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         holder.stdout.readline()
-        assert not remove_earlier_state(str(tmp_path), wait_s=0.1)
+        assert not remove_earlier_state(place, wait_s=0.1)
         assert folder.is_dir()
         holder.kill()
-    assert remove_earlier_state(str(tmp_path))
+    assert remove_earlier_state(place)
     assert not folder.exists()
 
 

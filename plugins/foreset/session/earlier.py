@@ -1,12 +1,17 @@
-"""What earlier releases left in a warehouse: the state and temporary files of its Spark server, `_foreset/_spark`."""
+"""What earlier releases left: state and temporary files of a warehouse's Spark server, in the warehouse itself.
+
+Those of an object store lay in the user's cache.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
+from pathlib import Path
 
 from foreset.errors import EnvironmentFault
-from foreset.session.locations import PRIVATE, StateFiles, local_path
+from foreset.session.locations import PRIVATE, StateFiles, local_path, state_key
 from foreset.session.locks import POLL_S, FileLock, writer_lock_is_free
 
 DYING_WRITER_S = 15.0  # how long a JVM that is ending may keep the writer lock
@@ -14,9 +19,8 @@ DYING_WRITER_S = 15.0  # how long a JVM that is ending may keep the writer lock
 
 def remove_earlier_state(warehouse: str, wait_s: float = DYING_WRITER_S) -> bool:
     """Remove that folder, after its server, if that is idle, has ended; False where something works with it."""
-    path = local_path(warehouse)
-    folder = path / PRIVATE / "_spark" if path is not None else None
-    if folder is None or not folder.is_dir():
+    folder = _earlier_folder(warehouse)
+    if not folder.is_dir():
         return True
     files = StateFiles(folder, folder)
     alone = FileLock.take(files.clients, shared=False, wait_s=0.3)
@@ -30,6 +34,14 @@ def remove_earlier_state(warehouse: str, wait_s: float = DYING_WRITER_S) -> bool
     if free:
         shutil.rmtree(folder, ignore_errors=True)
     return free
+
+
+def _earlier_folder(warehouse: str) -> Path:
+    path = local_path(warehouse)
+    if path is not None:
+        return path / PRIVATE / "_spark"
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 - no home is no fault here
+    return Path(cache) / "foreset" / "spark" / state_key(warehouse)
 
 
 def no_earlier_spark(warehouse: str) -> None:

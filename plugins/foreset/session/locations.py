@@ -91,11 +91,14 @@ def state_home() -> Path:
         raise EnvironmentFault(f"this user has no home folder: {fault}", STATE_HINT) from fault
 
 
+def state_key(warehouse: str) -> str:
+    """The name of the folder of a warehouse's state."""
+    return hashlib.sha256(absolute_warehouse(warehouse).encode()).hexdigest()[:16]
+
+
 def state_files(warehouse: str) -> StateFiles:
     """Return the state files of a warehouse: one folder of this user for each warehouse."""
-    place, path = absolute_warehouse(warehouse), local_path(warehouse)
-    key = hashlib.sha256(place.encode()).hexdigest()[:16]
-    folder = state_home() / "spark" / key
+    path, folder = local_path(warehouse), state_home() / "spark" / state_key(warehouse)
     return StateFiles(folder, path / PRIVATE if path is not None else folder)
 
 
