@@ -40,13 +40,14 @@ class Understood:
         return tuple(d for d in self.diagnostics if d.severity is Severity.ERROR)
 
 
-def understand(loaded: Loaded, edits: Iterable[Edit] = ()) -> Understood:
-    """What one file says, with edits on its views; UsageError where one does not fit."""
+def understand(loaded: Loaded, edits: Iterable[Edit] = (), shapes: Iterable[Edit] = ()) -> Understood:
+    """What one file says, with edits on its views; UsageError where one does not fit (`with_edits` has both)."""
     found = Understood(loaded.group, loaded.file, loaded.source, tuple(loaded.report))
     if loaded.program is None:
         return found
-    made = tuple(edits)
-    written = with_edits(loaded.program, made, constrained(loaded.program)) if made else loaded.program
+    made, also = tuple(edits), tuple(shapes)
+    program = loaded.program
+    written = with_edits(program, made, constrained(program), also) if made or also else program
     try:
         return _prepared(found, written)
     except Exception as error:  # noqa: BLE001 - whatever the cause: other specs are sound
@@ -54,10 +55,14 @@ def understand(loaded: Loaded, edits: Iterable[Edit] = ()) -> Understood:
 
 
 def understand_text(
-    text: str, file: str, suites: Mapping[str, str] | None = None, edits: Iterable[Edit] = ()
+    text: str,
+    file: str,
+    suites: Mapping[str, str] | None = None,
+    edits: Iterable[Edit] = (),
+    shapes: Iterable[Edit] = (),
 ) -> Understood:
     """The spec in `text`, with the texts of its suite files."""
-    return understand(and_suites(load_text(text, file), dict(suites or {})), edits)
+    return understand(and_suites(load_text(text, file), dict(suites or {})), edits, shapes)
 
 
 def understand_all(loaded: Sequence[Loaded]) -> tuple[Understood, ...]:

@@ -71,7 +71,7 @@ def of_views(views: tuple[View, ...]) -> Iterator[Diagnostic]:
 
 
 def _empty(views: tuple[View, ...]) -> Iterator[Diagnostic]:
-    empty = {view.name for view in views}
+    empty = {view.name for view in views if view.given is None}
     settled = False
     while not settled:
         filled = {v.name for v in views if v.name in empty and any(_may_hold(rule, empty) for rule in v.rules)}

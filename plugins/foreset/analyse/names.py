@@ -25,7 +25,7 @@ _NOWHERE = Span("", 1, 1)
 def check_views(program: Program) -> Iterator[Diagnostic]:
     """Views without rules."""
     for view in program.views:
-        if not view.rules:
+        if not view.rules and view.given is None:
             yield faults.no_rules(view.name, view.span or _NOWHERE)
 
 

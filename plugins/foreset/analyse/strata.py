@@ -24,6 +24,8 @@ def layering(
     `keys` has the places of columns that tell rows of sources apart, where not all of them are needed.
     """
     schemas = {**(columns or {}), **{view.name: view.columns for view in views}}
+    given = tuple(view for view in views if view.given is not None)
+    views = tuple(view for view in views if view.given is None)
     graph = dependencies(views)
     tied = {view.name: (*graph[view.name], view.supports) if view.supports else graph[view.name] for view in views}
     by_name = {view.name: view for view in views}
@@ -32,13 +34,19 @@ def layering(
     levels = _levels(parts, graph)
     parts.sort(key=lambda part: (levels[part[0]], place[part[0]]))
     number = {name: i for i, part in enumerate(parts, start=1) for name in part}
+    first = tuple(_given(view, i) for i, view in enumerate(given, start=len(parts) + 1))
+    number |= {stratum.names[0]: stratum.number for stratum in first}
     groups = {view.name: tuple(range(view.aggregation.groups)) for view in views if view.aggregation}
     known = {**(keys or {}), **groups}
     found = (
         _stratum(tuple(by_name[name] for name in part), graph, number, levels[part[0]], known, schemas)
         for part in parts
     )
-    return Layering(tuple(found))
+    return Layering((*first, *found))
+
+
+def _given(view: View, number: int) -> Stratum:
+    return Stratum(number, 0, (view,), recursive=False, monotone=True, cyclic=False, reads=(), depends_on=())
 
 
 def _can_shrink(view: View) -> bool:

@@ -14,10 +14,13 @@ from foreset.inproc.plans import Plan, constant, source
 from foreset.inproc.tables import Sql, Table
 from foreset.inproc.terms import COMPARISONS, Writer
 from foreset.inproc.types import from_duck, widening
+from foreset.ir.functions import ALL, COMPARING
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Test, literal_variables
 from foreset.ir.terms import Call, Const, Term, Value, Var, names_in
 from foreset.ir.types import Type, widen
 from foreset.reference.joins import settle as settle_in_python
+
+_OPERATOR = {function: op for op, function in COMPARING.items()}
 
 
 def filter_early(plan: Plan, literals: Sequence[Literal]) -> list[Literal]:
@@ -53,6 +56,26 @@ def _condition(plan: Plan, literal: Literal) -> Sql | None:
             return Sql(text, {**sides[0].values, **sides[1].values})
         case Test(call=Call(function="is_null", args=(Var(name=name),)), negated=negated):
             return Sql(f"l.{plan.bound[name]} IS {'NOT ' if negated else ''}NULL")
+        case Test(call=Call(function=function, args=args), negated=negated) if function == ALL:
+            return _all(plan, args, negated=negated)
+        case _:
+            return None
+
+
+def _all(plan: Plan, args: Sequence[Term], *, negated: bool) -> Sql | None:
+    """That all of some comparisons are true, or that they are not; None where one of them is for Python."""
+    made = [_compared(plan, one) for one in args]
+    parts = [part for part in made if part is not None]
+    if len(parts) < len(made):
+        return None
+    values = {name: value for part in parts for name, value in part.values.items()}
+    return Sql(f"({' AND '.join(part.text for part in parts)}) IS {'NOT ' if negated else ''}TRUE", values)
+
+
+def _compared(plan: Plan, term: Term) -> Sql | None:
+    match term:
+        case Call(function=function, args=(left, right)) if function in _OPERATOR:
+            return _condition(plan, Comparison(_OPERATOR[function], left, right))
         case _:
             return None
 

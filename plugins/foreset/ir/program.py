@@ -64,6 +64,7 @@ class View:
     hidden: bool = False  # made by rewrite for other views; users do not see it
     supports: str = ""  # the view whose derivations by one rule are its rows (rewrite/split_supports.py)
     called: str = ""  # `domain:function`: its rows are what that answers for the arguments that its only rule reads
+    given: tuple[Row, ...] | None = None  # its rows, where edits say them: rows that were taken out of or put in a view
     constrained: bool = False  # kept by constraints: rows of values, and a column of what else holds
     evaluate: str = ""  # at_refresh | on_read: when calls are made; empty where the spec does not say
     span: Span | None = field(default=None, compare=False, repr=False)

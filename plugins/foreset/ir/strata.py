@@ -9,6 +9,7 @@ from foreset.ir.aggregates import Aggregation
 from foreset.ir.hidden import all_in_words
 from foreset.ir.program import View, is_hidden
 from foreset.ir.rules import atoms
+from foreset.ir.terms import Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,15 @@ class Stratum:
 
     @property
     def own_way(self) -> str:
-        """The only strategy of what domains answer, and of what is kept by constraints; empty for all else."""
+        """The only strategy of what edits or domains say, and of what is kept by constraints; empty for all else."""
+        if self.given is not None:
+            return "give"
         return "ask" if self.called else "constrain" if self.constrained else ""
+
+    @property
+    def given(self) -> tuple[Row, ...] | None:
+        """The rows of its only view, where edits say them."""
+        return self.views[0].given
 
     @property
     def asks(self) -> bool:
@@ -82,9 +90,16 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True)
 class Layering:
-    """The strata of a program in order."""
+    """The strata of a program in order.
+
+    Those of rows that edits give come first and have the last numbers: an edit renumbers no other stratum.
+    """
 
     strata: tuple[Stratum, ...]
+
+    def numbered(self, number: int) -> Stratum:
+        """The stratum of that number."""
+        return next(stratum for stratum in self.strata if stratum.number == number)
 
     def of(self, view: str) -> Stratum:
         """The stratum that defines `view`."""

@@ -116,6 +116,8 @@ def _changed(stratum: Stratum, situation: Situation) -> dict[str, Size]:
 
 def _own_way(stratum: Stratum, situation: Situation) -> Choice:
     """What domains answer, and what is kept by constraints: one way each, and whether it is needed."""
+    if stratum.given is not None:
+        return Choice(stratum.own_way, situation.rebuild) if situation.rebuild else Choice("skip", NOTHING)
     if stratum.called:
         who = in_words(stratum.called)
         return Choice(stratum.own_way, f"{who} is asked in each refresh: its answers may have changed")

@@ -41,6 +41,8 @@ def own_marks(program: Program) -> dict[str, str]:
 
 
 def _meaning(view: View, columns: Mapping[str, Sequence[Column]]) -> Shape:
+    if view.given is not None:
+        return ["given", _columns(view.columns)]
     if view.called:
         return ["called", view.called]
     if view.constrained:

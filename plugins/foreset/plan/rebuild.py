@@ -14,10 +14,14 @@ EDITED = "edited"
 
 
 def reedited(
-    layering: Layering, before: Mapping[str, str], now: Mapping[str, str], edited: Collection[str]
+    layering: Layering,
+    before: Mapping[str, str],
+    now: Mapping[str, str],
+    moved: Collection[str],
+    edited: Collection[str],
 ) -> dict[str, str]:
-    """The reason for each view whose edits are others than before: by its own rules, not those of what it reads."""
-    changed = {name for name, mark in now.items() if before.get(name) != mark} | set(edited)
+    """The reason for each view in `moved`, and for each whose own rules are others now; `edited` names the cause."""
+    changed = {name for name, mark in now.items() if before.get(name) != mark} | set(moved)
     return {
         name: f"{EDITED}: corrections of {', '.join(f'`{view}`' for view in sorted(edited))} have changed"
         for stratum in layering.strata

@@ -34,6 +34,9 @@ def evaluate(
     """Return the contents of every relation, sources included; `program` where domains or constraints take part."""
     database = dict(sources)
     for stratum in strata:
+        if stratum.given is not None:
+            database[stratum.names[0]] = frozenset(stratum.given)
+            continue
         if stratum.own_way:
             assert program is not None
             database |= outside(stratum, database, program)

@@ -21,6 +21,8 @@ Database = Mapping[str, frozenset[Row]]
 
 def outside(stratum: Stratum, database: Database, program: Program) -> dict[str, frozenset[Row]]:
     """The contents of such a stratum; what domains say stands in `database` as `domain:function`."""
+    if stratum.given is not None:
+        return {stratum.names[0]: frozenset(stratum.given)}
     columns, answers = program.columns_of(), answers_in(database, program)
     if stratum.constrained:
         lasting = stratum.views[0].evaluate == "on_read"

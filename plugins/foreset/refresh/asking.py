@@ -56,6 +56,12 @@ def ask(context: Context, stratum: Stratum, folder: tuple[str, ...]) -> Facts:
             "asked": {view.called: _told(context, domain, function, answers)}}  # fmt: skip
 
 
+def give(context: Context, stratum: Stratum, folder: tuple[str, ...]) -> Facts:
+    """Stage what edits have changed of the rows that they give."""
+    (view,) = stratum.views
+    return _staged_facts(context, view, frozenset(view.given or ()), folder, {})
+
+
 def _staged_facts(
     context: Context, view: View, new: Set[Row], folder: tuple[str, ...], rows_read: Mapping[str, int]
 ) -> Facts:
@@ -134,10 +140,15 @@ def rows_before(context: Context, view: View) -> list[Row]:
 
 def stage_rows(context: Context, rows: Iterable[Row], columns: tuple[Column, ...], *where: str) -> Facts:
     """Stage rows that are values here."""
+    return stage_arrow(context, table_of(rows, columns), columns, *where)
+
+
+def table_of(rows: Iterable[Row], columns: tuple[Column, ...]) -> pa.Table:
+    """Rows that are values here, in an order of their own."""
     listed = sorted(rows, key=sort_key)
     schema = schema_of(columns)
     arrays = [pa.array([row[i] for row in listed], field.type) for i, field in enumerate(schema)]
-    return stage_arrow(context, pa.table(arrays, schema=schema), columns, *where)
+    return pa.table(arrays, schema=schema)
 
 
 def schema_of(columns: tuple[Column, ...]) -> pa.Schema:

@@ -20,7 +20,7 @@ from foreset.ir.strata import Layering
 from foreset.ir.terms import Row, Value
 from foreset.plan.frozen import sample_size
 from foreset.reference.needs import Need, needs_of
-from foreset.refresh.asking import table_now
+from foreset.refresh.asking import table_now, table_of
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.fits import pin_of
@@ -282,7 +282,8 @@ def _folder(path: str | None) -> Rows:
 def open_rows(context: Context, name: str) -> Dataset | pa.Table:
     """A source, or what a domain answered in this refresh."""
     if name not in context.run.sources:
-        return table_now(context, name)
+        view = context.view(name)
+        return table_now(context, name) if view.given is None else table_of(view.given, view.columns)
     source, version = context.source(name), context.run.sources[name].to_version
     found = open_without_spark(context.layout.root, source, version)
     if found is None:

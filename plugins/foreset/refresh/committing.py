@@ -225,7 +225,7 @@ def _edits_of_nothing(context: Context) -> list[str]:
 
 
 def _record(context: Context, number: int) -> Facts:
-    stratum, facts = context.layering.strata[number - 1], context.mark(f"stratum-{number}") or {}
+    stratum, facts = context.layering.numbered(number), context.mark(f"stratum-{number}") or {}
     changed = 0
     for name in stratum.reads:
         seen = context.mark(f"capture-{name}") if name in context.run.sources else None

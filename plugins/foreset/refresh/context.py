@@ -115,10 +115,17 @@ def understood(plan: RefreshPlan) -> tuple[Program, Layering]:
 
 
 def read_spec(
-    text: str, file: str, suites: Mapping[str, str] | None = None, edits: Iterable[Edit] = ()
+    text: str,
+    file: str,
+    suites: Mapping[str, str] | None = None,
+    edits: Iterable[Edit] = (),
+    shapes: Iterable[Edit] = (),
 ) -> tuple[Program, Layering]:
-    """A spec's program in normal form with its strata, and with its edits; raises `SpecError` with all faults."""
-    found = _understood(text, file, tuple((suites or {}).items()), tuple(edits))
+    """A spec's program in normal form with its strata, and with its edits; raises `SpecError` with all faults.
+
+    `shapes`: edits whose relations are there too, without their rows.
+    """
+    found = _understood(text, file, tuple((suites or {}).items()), tuple(edits), tuple(shapes))
     assert found.program is not None
     assert found.layering is not None
     return found.program, found.layering
@@ -128,15 +135,17 @@ def read_as_written(
     text: str, file: str, suites: Mapping[str, str] | None = None, edits: Iterable[Edit] = ()
 ) -> tuple[Program, Layering]:
     """What the rows of a spec are held to: its rules as they are written, before sets are rewritten."""
-    found = _understood(text, file, tuple((suites or {}).items()), tuple(edits))
+    found = _understood(text, file, tuple((suites or {}).items()), tuple(edits), ())
     assert found.written is not None
     assert found.program is not None
     return as_written(found.written, found.program)
 
 
 @functools.lru_cache(maxsize=16)  # a refresh asks several times, and whoever refreshes again mostly by the same spec
-def _understood(text: str, file: str, suites: tuple[tuple[str, str], ...], edits: tuple[Edit, ...]) -> Understood:
-    found = understand_text(text, file, dict(suites), edits)
+def _understood(
+    text: str, file: str, suites: tuple[tuple[str, str], ...], edits: tuple[Edit, ...], shapes: tuple[Edit, ...]
+) -> Understood:
+    found = understand_text(text, file, dict(suites), edits, shapes)
     if found.errors or found.program is None or found.layering is None:
         raise SpecError(found.errors)
     return found

@@ -11,16 +11,18 @@ from typing import Any
 from foreset.diagnostics import did_you_mean
 from foreset.errors import UsageError
 from foreset.ir.edits import Edit, active, edits_from
-from foreset.ir.program import Program
+from foreset.ir.program import HIDDEN, Program
 from foreset.plan.fingerprint import own_marks
 from foreset.plan.rebuild import reedited
 from foreset.refresh.context import read_spec
+from foreset.refresh.fits import fits
 from foreset.rewrite.edit_views import Unfit, check_edit, unfit
 from foreset.store import manifest
 from foreset.store.layout import Layout
-from foreset.store.rows import ManifestRow
+from foreset.store.rows import ManifestRow, ViewPin
 
 Edits = tuple[Edit, ...]
+Pins = Mapping[str, ViewPin]
 KINDS = ("delete", "insert")
 
 
@@ -73,18 +75,25 @@ def misfits(program: Program, edits: Iterable[Edit]) -> tuple[Unfit, ...]:
 
 
 def reasons(
-    spec: tuple[str, str], suites: Mapping[str, str], before: Sequence[Edit], now: Sequence[Edit]
+    spec: tuple[str, str], suites: Mapping[str, str], before: Sequence[Edit], now: Sequence[Edit], pinned: Pins
 ) -> dict[str, str]:
-    """Which views must be built again because edits came or went, and why."""
-    if active(before) == active(now):
-        return {}
-    views = {edit.view for edit in {*active(before)} ^ {*active(now)}}
+    """Which views must be built again because edits came or went, and why.
+
+    Rows that edits give are few and compared as a whole. A view is only built again where its rules have changed, or
+    where the rows that were given before are not there to be compared with.
+    """
     written, _ = read_spec(*spec, suites)
     lost = {one.edit for one in misfits(written, before)}
     held = [edit for edit in before if edit not in lost]  # columns of their views have changed: those are rebuilt
-    old, (program, layering) = (read_spec(*spec, suites, edits) for edits in (held, now))
-    names = views & {view.name for view in program.views}
-    return reedited(layering, own_marks(old[0]), own_marks(program), names)
+    (old, _), (program, layering) = read_spec(*spec, suites, held, now), read_spec(*spec, suites, now)
+    was = {view.name: view for view in old.views if view.given is not None}
+    given = [view for view in program.views if view.given is not None]
+    unseen = [view for view in given if view.name not in pinned or not fits(pinned[view.name], view.columns)]
+    unknown = {view.name.partition(HIDDEN)[0] for view in unseen if was[view.name].given}
+    moved = {view.name for view in given if view in unseen or set(was[view.name].given or ()) != set(view.given or ())}
+    edited = {edit.view for edit in {*active(before)} ^ {*active(now)}} & {view.name for view in program.views}
+    by_hand = {view.name for view in program.views if view.constrained and view.name in edited}
+    return reedited(layering, own_marks(old), own_marks(program), {*unknown, *moved, *by_hand}, edited or unknown)
 
 
 def asked(

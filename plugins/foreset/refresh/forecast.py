@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from foreset.ir.hidden import all_in_words, in_words
-from foreset.ir.program import Program
+from foreset.ir.program import Program, is_hidden
 from foreset.ir.strata import Layering, Stratum
 from foreset.plan.fingerprint import fingerprints
 from foreset.plan.history import REMEMBERED, cost_of
@@ -117,7 +117,7 @@ def _outlook(view: str, reasons: Mapping[str, str], last: ManifestRow | None) ->
 def _removed(program: Program, last: ManifestRow | None) -> Iterable[Outlook]:
     names = {view.name for view in program.views}
     for name, pin in (last.views if last else {}).items():
-        if name not in names:
+        if name not in names and not is_hidden(name):
             yield Outlook(name, Action.REMOVE, "it is not in the spec; `foreset gc` deletes its table", pin.rows)
 
 

@@ -22,7 +22,7 @@ from foreset.plan.giving_up import GivenUp
 from foreset.plan.place import IN_PROCESS, SPARK, Place
 from foreset.plan.translate import COUNTED, keeps_counters, translate
 from foreset.refresh import handover
-from foreset.refresh.asking import ask
+from foreset.refresh.asking import ask, give
 from foreset.refresh.choosing import chosen, of_circles
 from foreset.refresh.constraining import constrain
 from foreset.refresh.context import Context, Stopwatch
@@ -54,7 +54,7 @@ def maintain(context: Context, number: int, part: str = Part.ALL) -> Facts:
     done = context.mark(name) or (context.mark(f"{name}-delete") if wanted is Part.DELETE else None)
     if done is not None:
         return done
-    stratum = context.layering.strata[number - 1]
+    stratum = context.layering.numbered(number)
     choice = chosen(context, stratum)
     told = {"strategy": choice.strategy, "reason": choice.reason}
     context.listen(
@@ -113,7 +113,8 @@ def _delete(context: Context, stratum: Stratum, choice: Choice) -> Facts:
 def _finish_somehow(context: Context, stratum: Stratum, choice: Choice, before: Facts) -> Facts:
     """Finish by the strategy chosen; otherwise where it turns out too much, now or in a task before."""
     if stratum.own_way:
-        return (ask if stratum.called else constrain)(context, stratum, _folder(context, stratum))
+        do = give if stratum.given is not None else ask if stratum.called else constrain
+        return do(context, stratum, _folder(context, stratum))
     if "given_up" not in before:
         try:
             return _finish(context, stratum, choice, before)

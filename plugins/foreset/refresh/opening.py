@@ -93,7 +93,10 @@ def _planned(
     edits = edits_of(previous)
     group = run.layout.group
     now = edited(edits, request.edit, group, program)
-    rebuild = {**reasons(spec, suites, edits, now), **rebuilt(layering, marks, before)}
+    rebuild = {
+        **reasons(spec, suites, edits, now, previous.views if previous else {}),
+        **rebuilt(layering, marks, before),
+    }
     plan = RefreshPlan(group, file, text, request.mode, request.verify, request.note, marks, rebuild, suites, now)
     files.write_once(join(run.directory, PLAN), plan.to_json())
     return _context(spark, run, past, listen)

@@ -128,6 +128,9 @@ def _capture(context: Context, _: Job) -> Facts:
     whole = {name for name, facts in sources.items() if facts["taken_whole"]}
     idle, built = [], []
     for stratum in context.layering.strata:
+        if stratum.given is not None:  # no task of a DAG knows of edits
+            calm.update(() if maintain(context, stratum.number)["rows"] else stratum.names)
+            continue
         if whole.intersection(stratum.reads) or any(name in context.plan.rebuild for name in stratum.names):
             built.append(stratum.number)
         elif calm.issuperset(stratum.reads) and not (stratum.called or stratum.asks):

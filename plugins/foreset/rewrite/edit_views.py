@@ -1,18 +1,20 @@
 """Edits as rules: what is taken out is `not(...)` in every rule of the view, what is put in is a fact (P' and P♭).
 
-Views that are kept by constraints get their edits as constraints, where they are derived (mediated/).
+Rows that are told by their values stand in hidden relations (`edit_relations`), other regions in the rules. Views that
+are kept by constraints get their edits as constraints, where they are derived (mediated/).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import functools
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from foreset.constraints.decide import satisfiable
 from foreset.constraints.faults import BadConstraint
 from foreset.constraints.form import Constraint, Linear, Literal, Text
-from foreset.constraints.instances import contains, rows
+from foreset.constraints.instances import rows
 from foreset.constraints.read import read_constraint
 from foreset.constraints.rows import CONSTRAINT, variables_of
 from foreset.constraints.sorts import Variable, from_ticks, sort_of, type_of_sort
@@ -22,26 +24,32 @@ from foreset.errors import ForesetError, UsageError
 from foreset.ir.edits import Edit, active
 from foreset.ir.functions import ALL, COMPARING
 from foreset.ir.program import Column, Program, View
-from foreset.ir.rules import Atom, Rule, Test
+from foreset.ir.rules import Rule, Test
 from foreset.ir.terms import Call, Const, Row, Term, Value, Var
 from foreset.ir.types import BIGINT
 from foreset.ir.values import Misfit, coerce
+from foreset.rewrite.edit_relations import exact_places, summed, with_relations
+from foreset.rewrite.pipeline import prepare
 
 _ONE_OR_TWO = "rows can be told by comparisons of one column with a value, or of two columns with each other"
 
 
 def region_of(edit: Edit, columns: Sequence[Column]) -> Constraint:
     """What an edit speaks of; UsageError where its text says nothing about these columns."""
-    own = [column for column in columns if column.name != CONSTRAINT.name]
-    known = [column for column in own if sort_of(column.type) is not None]
+    return _region(edit.region, edit.view, tuple(column for column in columns if column.name != CONSTRAINT.name))
+
+
+@functools.lru_cache(maxsize=1 << 14)  # each edit is read for each program that it is part of
+def _region(text: str, view: str, columns: tuple[Column, ...]) -> Constraint:
+    known = [column for column in columns if sort_of(column.type) is not None]
     try:
-        found = read_constraint(edit.region, variables_of(known), in_capitals=True)
+        found = read_constraint(text, variables_of(known), in_capitals=True)
     except BadConstraint as wrong:
-        names = ", ".join(f"{column.name} {column.type}" for column in own)
-        raise UsageError(f"`{edit.region}` is no condition on the columns of `{edit.view}`: {wrong.message}",
+        names = ", ".join(f"{column.name} {column.type}" for column in columns)
+        raise UsageError(f"`{text}` is no condition on the columns of `{view}`: {wrong.message}",
                          wrong.hint or f"its columns are {names}") from None  # fmt: skip
     if not satisfiable(found):
-        raise UsageError(f"`{edit.region}` can never hold", "nothing would be edited")
+        raise UsageError(f"`{text}` can never hold", "nothing would be edited")
     return found
 
 
@@ -100,9 +108,12 @@ def undo_command(group: str, edit: Edit) -> str:
     return f"foreset edit {group}.{edit.view} --undo {edit.id}"
 
 
-def with_edits(program: Program, edits: Iterable[Edit], constrained: frozenset[str]) -> Program:
+def with_edits(
+    program: Program, edits: Iterable[Edit], constrained: Collection[str], shapes: Iterable[Edit] = ()
+) -> Program:
     """A program as written with the edits of its views of rows; edits of views that are gone say nothing.
 
+    `shapes` are edits for whose rows there are relations too, but empty: two programs can then be compared.
     UsageError where an edit does not fit its view: a correction is never left out without a word.
     """
     found = active(edits)
@@ -114,26 +125,38 @@ def with_edits(program: Program, edits: Iterable[Edit], constrained: frozenset[s
             + "".join(f"\n  {unfit_text(program.group, one)}" for one in wrong),
             f"take them back, and make them again as the views are now: {commands}",
         )
+    of_view, also = _by_view(found), _by_view(active(shapes))
+    plain = prepare(program).program
+    prepared = {view.name: view for view in plain.views} if plain else {}
     views = (
-        view if view.name in constrained else _edited(view, [edit for edit in found if edit.view == view.name])
+        (view,)
+        if view.name in constrained or not (view.name in of_view or view.name in also)
+        else _edited(view, prepared.get(view.name), of_view.get(view.name, ()), also.get(view.name, ()))
         for view in program.views
     )
-    return replace(program, views=tuple(views))
+    return replace(program, views=tuple(one for found in views for one in found))
 
 
-def _edited(view: View, edits: Sequence[Edit]) -> View:
-    """Later edits win: a deletion takes out what earlier insertions put in, and no later one."""
-    rules = view.rules
-    facts: dict[Row, Rule] = {}
+def _by_view(edits: Iterable[Edit]) -> dict[str, list[Edit]]:
+    found: dict[str, list[Edit]] = {}
     for edit in edits:
-        region = region_of(edit, view.columns)
-        own = variables_of(view.columns)
-        if edit.kind == "delete":
-            rules = tuple(_without(rule, region, view) for rule in rules)
-            facts = {row: rule for row, rule in facts.items() if not contains(region, own, row)}
-        else:
-            facts |= {row: _fact(view, row, edit) for row in inserted(edit, view)}
-    return replace(view, rules=(*rules, *facts.values()))
+        found.setdefault(edit.view, []).append(edit)
+    return found
+
+
+def _edited(view: View, prepared: View | None, edits: Sequence[Edit], shapes: Sequence[Edit]) -> tuple[View, ...]:
+    """The view with what its edits come to, and before it the relations of rows that they give."""
+    exact = exact_places(view, prepared)
+    own, also = (summed(view, _said(view, some), exact) for some in (edits, shapes))
+    rules = view.rules
+    for region in own.regions:
+        rules = tuple(_outside(rule, region, view) for rule in rules)
+    return with_relations(replace(view, rules=rules), own, also)
+
+
+def _said(view: View, edits: Iterable[Edit]) -> Iterator[tuple[Constraint, Sequence[Row]]]:
+    for edit in edits:
+        yield region_of(edit, view.columns), inserted(edit, view) if edit.kind == "insert" else ()
 
 
 def inserted(edit: Edit, view: View) -> list[Row]:
@@ -153,12 +176,8 @@ def _fitting(value: object, column: Column) -> Value:
         raise UsageError(f"`{column.name}` cannot hold it: {wrong}", f"the column is of type {column.type}") from None
 
 
-def _fact(view: View, row: Row, edit: Edit) -> Rule:
-    args = tuple(Const(value, column.type) for value, column in zip(row, view.columns, strict=True))
-    return Rule(Atom(view.name, args, span=view.span), (), f"{view.name}#edit {edit.id}", span=view.span)
-
-
-def _without(rule: Rule, region: Constraint, view: View) -> Rule:
+def _outside(rule: Rule, region: Constraint, view: View) -> Rule:
+    """The rule for rows that are not in a region."""
     head = rule.head
     names = head.columns or tuple(column.name for column in view.columns)
     terms = dict(zip(names, head.args, strict=True))

@@ -17,6 +17,7 @@ from foreset.ir.supports import Support, reads_relations
 from foreset.ir.terms import Row, Value, Var
 from foreset.verify.bodies import Bodies
 
+LEAVES = ("source", "answer", "edit")  # kinds of rows that nothing is below
 Node = tuple[str, Row]
 DEPTH = 200  # of a proof that is looked for straight down
 EXPLORED = 1_000  # rows of views that are looked at for one question
@@ -82,7 +83,7 @@ class Prover:
             return "source"
         if view.aggregation:
             return "group"
-        return "answer" if view.called else "view"
+        return "edit" if view.given is not None else "answer" if view.called else "view"
 
     @property
     def views(self) -> dict[str, View]:
@@ -169,7 +170,7 @@ class Prover:
         return True
 
     def _given(self, node: Node) -> bool:
-        return self.kind(node[0]) in ("source", "answer")
+        return self.kind(node[0]) in LEAVES
 
     def _dive(self, node: Node, path: frozenset[Node]) -> bool:
         """Prove a row by the first derivation that can be; each row is tried once, so this may miss a proof."""
@@ -217,7 +218,7 @@ class _Tree:
     def proof(self, node: Node, depth: int, *, top: bool = False) -> Proof:
         prover, (relation, row) = self.prover, node
         kind = prover.kind(relation)
-        if kind in ("source", "answer"):
+        if kind in LEAVES:
             return Proof(relation, row, kind)
         if node in self.shown:
             return Proof(relation, row, kind, note="above")

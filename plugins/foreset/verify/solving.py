@@ -121,8 +121,8 @@ class Solver:
 
 
 def derived(view: View) -> bool:
-    """False for groups, for what domains answer, and for constraints: those are facts."""
-    return not (view.aggregation or view.called or view.constrained)
+    """False for groups, for what domains and edits say, and for constraints: those are facts."""
+    return not (view.aggregation or view.called or view.constrained or view.given is not None)
 
 
 def derivable(
