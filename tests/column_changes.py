@@ -1,4 +1,4 @@
-"""A view whose columns change while its rows come and go: the changes, and what must be published. In process and Spark."""
+"""A view whose columns change while its rows come and go, and what must be published: in process and in Spark."""
 
 from __future__ import annotations
 
