@@ -13,7 +13,6 @@ import foreset
 from foreset.errors import VerificationFailed
 from foreset.ir.program import Column
 from foreset.ir.types import BIGINT, STRING
-from foreset.refresh import context
 from foreset.verify.entries import worked_on
 
 GROUPS = 700  # more changed rows than are all checked
@@ -38,7 +37,6 @@ def rows(found: list[tuple[str, int]]) -> pa.Table:
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if `foreset check` had found nothing."""
     monkeypatch.setattr("foreset.understand.proven", lambda prepared: prepared)
-    context._understood.cache_clear()
 
 
 @pytest.mark.usefixtures("unchecked")
