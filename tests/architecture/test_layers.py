@@ -17,6 +17,7 @@ IMPURE = {
     "domains",
     "engine",
     "inproc",
+    "intake",
     "orchestrate",
     "quality",
     "refresh",
