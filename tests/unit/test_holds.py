@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from tests.roads import CLOSURE, GROUP, PAPER, World, closed, words
 
 from foreset.errors import Fenced, Held
 from foreset.plan.frozen import Request
-from foreset.refresh import opening
+from foreset.refresh import jobs, opening
 from foreset.refresh.phases import Job, perform
 from foreset.reports.headline import group_headline, headline
 from foreset.reports.reading import latest_run, read_history, read_run
@@ -100,6 +102,16 @@ def test_airflow_skips_and_calls_nobody(world: World, layout: Layout) -> None:
     page = headline(read_run(layout, "night", "success"))
     assert (page.answer, page.tone) == ("On hold", "caution")
     assert headline(read_run(layout, "night", "running")).answer == "Not yet"
+
+
+def test_jobs_of_other_schedulers_stop_by_its_exit_code(
+    world: World, layout: Layout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    roll_back(layout, 1, "back", hold="gx is wrong")
+    named = {"warehouse": world.root, "group": "reach", "refresh_id": "night", "again": False, "spark": NOWHERE}
+    assert jobs.run(argparse.Namespace(**named, spec=world.specs / "reach.yaml"), "open") == Held.exit_code == 6
+    assert "gx is wrong" in json.loads(capsys.readouterr().out)["reason"]
+    assert jobs.run(argparse.Namespace(**named), "close") == 0
 
 
 def test_a_rollback_that_fails_holds_nothing(layout: Layout) -> None:

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from foreset.errors import ForesetError
+from foreset.errors import ForesetError, Held
 from foreset.plan.frozen import Request
 from foreset.refresh.phases import Job, perform
 
@@ -41,4 +41,4 @@ def run(given: argparse.Namespace, phase: str) -> int:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code
     sys.stdout.write(json.dumps(dict(facts), default=str) + "\n")
-    return 0
+    return Held.exit_code if phase == "open" and facts["status"] == "held" else 0  # no other job has anything to do
