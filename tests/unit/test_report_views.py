@@ -167,6 +167,17 @@ def test_it_has_rows_expectations_and_the_history(place: Place) -> None:
     assert "audit (as ways)" in shown
 
 
+def test_it_shows_a_command_that_works(place: Place) -> None:
+    sample = place.page("free").sample
+    assert sample is not None
+    assert sample.asked in {row[0] for row in sample.rows}
+    asked = ("why", "roads.free", sample.asked, "--warehouse", str(place.root), "--specs", str(place.specs))
+    assert command(*asked).code == 0
+    assert f'foreset why roads.free "{sample.asked}"' in text_of(rendered(place, "free"))
+    for value in ('a"b', "a, b", "", None, EVIL, "-3"):
+        assert views.Sample(("x",), ((value,),)).asked == "...", value
+
+
 def test_it_leads_to_its_neighbours_and_to_the_reports(place: Place) -> None:
     found = set(re.findall(r'href="([^"#]+)"', rendered(place)))
     assert found == {"./free", "../runs/n3", "../runs/n2", "../runs/n1", "../", "x"}

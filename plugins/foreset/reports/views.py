@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from foreset.store.rows import ViewPin
 
 SAMPLE_ROWS, SAMPLE_COLUMNS = 10, 30
 MOST_GONE = 300_000  # deletions that a sample is compared with; in a larger view it would take too long
+PLAIN = re.compile(r"\w[\w.-]*( [\w.-]+)*", re.ASCII)
 RULES, RULE_LETTERS, TESTS, EXPECTATIONS = 100, 4000, 50, 200
 
 
@@ -34,6 +36,13 @@ class Sample:
     columns: Sequence[str]
     rows: Sequence[Sequence[str | None]]
     hidden_columns: int = 0
+
+    @property
+    def asked(self) -> str:
+        """A row as `foreset why` takes it in quotes; `...` where its values would have to be quoted themselves."""
+        plain = (row for row in self.rows if all(value and PLAIN.fullmatch(value) for value in row))
+        first = None if self.hidden_columns else next(plain, None)
+        return ", ".join(value or "" for value in first) if first else "..."
 
 
 @dataclass(frozen=True, slots=True)
