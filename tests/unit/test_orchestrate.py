@@ -62,7 +62,9 @@ def test_the_page_says_what_columns_mean_and_leads_to_the_pages_of_views() -> No
     shown = page(group.program, group.layering, "/air/foreset/dags/foreset_reach")
     assert "| `dst` | string | a city that can be reached from it |" in shown
     assert "| `dst` | string | the city where it ends |" in shown
-    assert "![What reads what](/air/foreset/dags/foreset_reach/views.svg)" in shown
+    picture = "/air/foreset/dags/foreset_reach/views.svg"
+    assert f"[![What reads what]({picture})]({picture})" in shown
+    assert "[What the last refreshes did](/air/foreset/dags/foreset_reach)." in shown
     assert "(/air/foreset/dags/foreset_reach/views/closure)" in shown
     assert "views.svg" not in page(group.program, group.layering), "without the plugin there is nothing to show"
 
@@ -83,7 +85,7 @@ def test_the_page_shows_rules_with_the_layout_and_comments_of_their_author(tmp_p
     (tmp_path / "g.yaml").write_text(RULES)
     group = load_group(tmp_path, "g")
     assert group is not None
-    assert "~~~~\nv(X)  :- e(X), X>1.\nv(X) :- e(X) % all\n~~~~" in page(group.program, group.layering)
+    assert "~~~~text\nv(X)  :- e(X), X>1.\nv(X) :- e(X) % all\n~~~~" in page(group.program, group.layering)
 
 
 @pytest.mark.parametrize("evil", ["<script>alert(1)</script>", "[x](javascript:1)", "a | b", "# no\n\n# head", "`x`"])

@@ -37,7 +37,7 @@ def page(program: Program, layering: Layering, pages: str = "") -> str:
             ],
         ),
         WHAT_A_RUN_DOES,
-        *([f"![What reads what]({pages}/views.svg)"] if pages else []),
+        *(_picture(pages) if pages else []),
         "## Strata",
         "Views that read each other form a stratum. Strata without a path between them run side by side.",
         _table(
@@ -50,6 +50,12 @@ def page(program: Program, layering: Layering, pages: str = "") -> str:
         *(_view(view, pages) for view in program.views),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _picture(pages: str) -> Sequence[str]:
+    """The picture, and the way to its full size: Airflow shows pictures small."""
+    more = f"[The picture in full]({pages}/views.svg). [What the last refreshes did]({pages})."
+    return f"[![What reads what]({pages}/views.svg)]({pages}/views.svg)", more
 
 
 def title(stratum: Stratum) -> str:
@@ -103,12 +109,12 @@ def _source(source: Source) -> str:
 
 def _view(view: View, pages: str) -> str:
     rules = "\n".join(as_written(rule) for rule in view.rules)
-    fence = "~~~~"
+    fence = "~~~~"  # with a language: without one, Airflow shows code in one line
     about = [text(view.description)] if view.description else []
     more = [f"[Rows, freshness, tests and history of {view.name}]({pages}/views/{view.name})"] if pages else []
     exported = ["Also exported as a plain Delta table."] if view.export else []
     return "\n\n".join(
-        [f"### {view.name}", *about, _columns(view.columns), f"{fence}\n{rules}\n{fence}", *exported, *more]
+        [f"### {view.name}", *about, _columns(view.columns), f"{fence}text\n{rules}\n{fence}", *exported, *more]
     )
 
 
