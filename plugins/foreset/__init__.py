@@ -54,3 +54,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever stands under that 
     with needed_for(f"foreset.{name}"):
         home = import_module(f"{__name__}.{_HOMES[name]}")
     return getattr(home, {"open": "open_warehouse", "register_domain": "register"}.get(name, name))
+
+
+def __dir__() -> list[str]:
+    """The public names: what Tab shows."""
+    return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])

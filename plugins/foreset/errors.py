@@ -6,9 +6,15 @@ may try again: what only a person can put right is told at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import ParamSpec, TypeVar
 
-from foreset.diagnostics import Diagnostic
+from foreset.diagnostics import Diagnostic, did_you_mean
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class ForesetError(Exception):
@@ -85,3 +91,24 @@ class SourceError(ForesetError):
 
 class EvaluationError(ForesetError):
     """A rule failed on the data: division by zero, overflow, a bad cast, a recursion without end."""
+
+
+def keywords_named(more: Sequence[str] = (), name: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Makes a function name a keyword that it does not have, with the nearest that it has; `more` are those of `**`."""
+
+    def decorated(function: Callable[P, R]) -> Callable[P, R]:
+        found = inspect.signature(function).parameters.values()
+        known = [*(one.name for one in found if one.kind is not one.VAR_KEYWORD and one.name != "self"), *more]
+
+        @functools.wraps(function)
+        def called(*args: P.args, **kwargs: P.kwargs) -> R:
+            for keyword in kwargs:
+                if keyword not in known:
+                    listed = f"it has {', '.join(f'`{one}`' for one in known)}"
+                    told = did_you_mean(keyword, known, listed)
+                    raise UsageError(f"{name or function.__name__}() has no `{keyword}`", told)
+            return function(*args, **kwargs)
+
+        return called
+
+    return decorated

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 
 from foreset.diagnostics import Diagnostic, Severity, Span
 
@@ -146,3 +147,22 @@ def _escaped(text: str, more: str = "") -> str:
     for char in "%\r\n" + more:
         text = text.replace(char, f"%{ord(char):02X}")
     return text
+
+
+def html_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A small table for notebooks; nothing in it is markup."""
+    names = "".join(f"<th>{escape(name)}</th>" for name in head)
+    lines = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<div><b>{escape(title)}</b><table><thead><tr>{names}</tr></thead><tbody>{lines}</tbody></table></div>"
+
+
+class Shown(str):
+    """A text of several lines that shells and notebooks show as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self)}</pre>"

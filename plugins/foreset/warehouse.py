@@ -6,13 +6,17 @@ manifest and the tables directly.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 from foreset.diagnostics import did_you_mean
-from foreset.errors import SpecError, UsageError
+from foreset.errors import SpecError, UsageError, keywords_named
+from foreset.render import Shown, html_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,10 +26,14 @@ if TYPE_CHECKING:
     from foreset.refresh.forecast import Forecast
     from foreset.refresh.whole import RefreshResult
     from foreset.spec.load import Loaded
+    from foreset.store.gc import Collected
     from foreset.store.layout import Layout
     from foreset.verify.misses import Miss
     from foreset.verify.proofs import Proof
+    from foreset.verify.verdict import Verdict
 
+W = TypeVar("W")
+NO_SPECS = "`foreset init` makes one; `specs=` says where yours is"
 Listener = Callable[[dict[str, Any]], None]
 RowLike = str | Sequence[object] | Mapping[str, object]
 
@@ -39,11 +47,58 @@ class More(TypedDict, total=False):
     force: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Whether the numbers of a group can be trusted: the answer, a sentence, and the whole page."""
+
+    group: str
+    answer: str
+    sentence: str
+    page: str = field(repr=False)
+
+    def save(self, file: str | Path) -> None:
+        """Write the page, which needs no other file."""
+        Path(file).write_text(self.page, encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        return f"<b>{escape(self.group)}: {escape(self.answer)}.</b> {escape(self.sentence)}"
+
+
+def _keywords_named(made: type[W]) -> type[W]:
+    """The class, whose methods name a keyword that they do not have."""
+    for name, function in list(vars(made).items()):
+        if inspect.isfunction(function) and not name.startswith("_"):
+            more = tuple(More.__annotations__) if "more" in inspect.signature(function).parameters else ()
+            setattr(made, name, keywords_named(more)(function))
+    return made
+
+
+@_keywords_named
 class Warehouse:
     """A root folder with tables and views, and the specs that say what the views are."""
 
-    def __init__(self, warehouse: str, specs: str, spark: SparkSession | str | None) -> None:
-        self.root, self.specs, self._spark = warehouse, specs, spark
+    def __init__(self, warehouse: str, specs: str, spark: SparkSession | str | None, no_specs: str = NO_SPECS) -> None:
+        self.root, self.specs, self._spark, self._no_specs = warehouse, specs, spark, no_specs
+
+    def __repr__(self) -> str:
+        told = [f"  {group}: {f'seq {seq}' if seq else 'never refreshed'}" for group, seq, _ in self._overview()]
+        return "\n".join([f"<Warehouse {self.root}, specs in {self.specs}>", *told])
+
+    def _repr_html_(self) -> str:
+        rows = [(group, seq or "never refreshed", views) for group, seq, views in self._overview()]
+        return html_table(f"{self.root}, specs in {self.specs}", ("group", "seq", "views"), rows)
+
+    def _overview(self) -> list[tuple[str, int | None, str]]:
+        """Each group with its newest seq and its views; nothing where there is no folder of specs."""
+        from foreset.store import manifest
+
+        loaded = self._loaded() if Path(self.specs).is_dir() else ()
+        found = []
+        for one in loaded:
+            row = manifest.newest(self.layout(one.group).root, one.group)
+            views = ", ".join(view.name for view in one.program.shown) if one.program else "its spec is refused"
+            found.append((one.group, row.seq if row else None, views))
+        return found
 
     def refresh(
         self,
@@ -163,6 +218,53 @@ class Warehouse:
         found = published(self.layout(group), self.spec(group), name, at)
         return missing(found, row_of(found.view, row))
 
+    def status(self, group: str | None = None) -> list[dict[str, Any]]:
+        """What each group, or this one, has committed, and which sources have moved since."""
+        from foreset.refresh.standing import standing
+
+        layouts = [self.existing(group)] if group else [self.layout(name) for name in self.groups()]
+        return [standing(layout) for layout in layouts]
+
+    def report(self, group: str, run: str | None = None, seq: int | None = None) -> Report:
+        """Whether the numbers of `group` can be trusted, and why: after the last refresh, or after the one named."""
+        from foreset.reports import pages, reading
+        from foreset.reports.headline import group_headline, headline
+
+        if run is not None and seq is not None:
+            raise UsageError("`run` and `seq` exclude each other", "name one refresh")
+        one = reading.one_run(self.existing(group), run, seq)
+        first = headline(one) if run or seq else group_headline(one)
+        return Report(group, first.answer, first.sentence, pages.run_page(one))
+
+    def verify(self, group: str, sample: int = 200) -> Verdict:
+        """Recompute rows of what is published now from the sources that it rests on; `.ok` says whether all agree."""
+        from foreset.refresh.auditing import audit
+
+        return audit(self.existing(group), self.spec(group), sample)
+
+    def rollback(self, group: str, seq: int, *, hold: bool = False, why: str = "") -> int:
+        """Publish the contents of an earlier refresh as a new one; its seq. With `hold`, no refresh begins after it."""
+        from foreset.refresh.committing import engine_version
+        from foreset.refresh.whole import new_refresh_id
+        from foreset.store.rollback import roll_back
+
+        held = why if hold else None
+        return roll_back(self.existing(group), seq, new_refresh_id(), engine_version=engine_version(), hold=held).seq
+
+    def explain(self, group: str) -> Shown:
+        """How the views of a group, or `group.view`, are kept up to date, and why so."""
+        from foreset.explain.chosen import explained
+        from foreset.refresh.context import read_spec
+
+        name, _, view = group.partition(".")
+        return Shown("\n".join(explained(*read_spec(*self.spec(name)), view)))
+
+    def gc(self, group: str, keep: int = 10, *, dry_run: bool = False) -> Collected:
+        """Delete what no kept or leased refresh needs; with `dry_run` say what would go."""
+        from foreset.store.gc import Policy, collect
+
+        return collect(self.existing(group), Policy(last=keep), dry_run=dry_run)
+
     def manifest(self, group: str) -> list[dict[str, Any]]:
         """Every committed refresh of `group`, newest last."""
         from foreset.store import manifest
@@ -201,7 +303,7 @@ class Warehouse:
         from foreset.spec.load import load_folder
 
         if not Path(self.specs).is_dir():
-            raise UsageError(f"there is no folder {self.specs}", "`foreset init` makes one; name yours with specs=")
+            raise UsageError(f"there is no folder {self.specs}", self._no_specs)
         return load_folder(self.specs)
 
     def spec(self, group: str) -> tuple[str, str]:
@@ -239,6 +341,7 @@ class Warehouse:
             yield spark
 
 
+@keywords_named(name="open")
 def open_warehouse(
     warehouse: str = "warehouse", specs: str = "view_specs", spark: SparkSession | str | None = None
 ) -> Warehouse:

@@ -40,16 +40,16 @@ def edit(
     Where the spec changes later so that a correction does not fit its view (a column renamed or retyped), a refresh is
     refused and names it; `foreset check --against-warehouse` says so before. Undo it, and make it again.
     """
+    from foreset.cli.opening import opened
     from foreset.cli.output import say, say_json
     from foreset.cli.refresh import summary
     from foreset.errors import UsageError
-    from foreset.warehouse import open_warehouse
 
     if undo and undo != "last" and not undo.isdecimal():
         raise UsageError(f"--undo {undo!r} is no edit", "give its number, or `last`; `foreset edits` lists them")
     number = None if not undo else 0 if undo == "last" else int(undo)
-    opened = open_warehouse(warehouse, str(specs))
-    result = opened.edit(view, delete=delete, insert=insert, undo=number, who=who, why=why)
+    wh = opened(warehouse, specs)
+    result = wh.edit(view, delete=delete, insert=insert, undo=number, who=who, why=why)
     if json:
         say_json(result)
     else:
@@ -65,10 +65,10 @@ def edits(
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
     """List the corrections that hold, oldest first."""
+    from foreset.cli.opening import opened
     from foreset.cli.output import say, say_json, visible
-    from foreset.warehouse import open_warehouse
 
-    found = open_warehouse(warehouse, str(specs)).edits(group or None, undone=every)
+    found = opened(warehouse, specs).edits(group or None, undone=every)
     if json:
         say_json(found)
         return

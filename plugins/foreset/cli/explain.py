@@ -45,12 +45,13 @@ def explain(
     """
     from foreset.cli.groups import ready
     from foreset.cli.output import say, say_json
+    from foreset.explain.chosen import strata_of
     from foreset.explain.plainly import for_people
     from foreset.explain.text import overview
 
     group, _, view = target.partition(".")
     found = ready(specs, group)
-    strata = _strata(found, group, view)
+    strata = strata_of(found.program, found.layering, view)
     if svg is not None:
         _write_picture(found, view, svg)
     wanted = steps or bool(strategy)
@@ -72,24 +73,6 @@ def _write_picture(found: Ready, view: str, target: Path) -> None:
     graph = graph_of(found.written)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(file(graph.near(view) if view else graph), encoding="utf-8")
-
-
-def _strata(found: Ready, group: str, view: str) -> tuple[StratumFacts, ...]:
-    from foreset.errors import UsageError
-    from foreset.explain.strata import facts_of
-    from foreset.ir.program import auxiliaries, is_hidden
-
-    strata = facts_of(found.program, found.layering)
-    if not view:
-        return strata
-    names = [each.name for stratum in strata for each in stratum.views]
-    wanted = {view, *(auxiliaries(found.program, view) if view in names else ())}  # and what it is kept by
-    mine = tuple(stratum for stratum in strata if wanted & {each.name for each in stratum.views})
-    if view not in names:
-        names = [name for name in names if not is_hidden(name)]
-        hint = did_you_mean(view, names, f"its views: {', '.join(names)}")
-        raise UsageError(f"there is no view `{view}` in group {group}", hint)
-    return mine
 
 
 def _steps(found: Ready, stratum: StratumFacts, strategy: str) -> tuple[str, tuple[Line, ...]]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from foreset.cli.opening import NO_SPECS
 from foreset.diagnostics import did_you_mean
 from foreset.errors import SpecError, UsageError
 from foreset.ir.program import Program
@@ -53,8 +54,7 @@ def _files(path: Path) -> Sequence[Path]:
 
 def _folder(specs: Path) -> Sequence[Loaded]:
     if not specs.is_dir():
-        hint = "`foreset init` makes one; `--specs DIR` or FORESET_SPECS says where yours is"
-        raise UsageError(f"there is no folder {specs}", hint)
+        raise UsageError(f"there is no folder {specs}", NO_SPECS)
     loaded = load_folder(specs)
     if not loaded:
         raise UsageError(f"there are no specs in {specs}", "a spec is a .yaml file there; `foreset init` writes one")

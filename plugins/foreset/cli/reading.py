@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +14,6 @@ from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from foreset.warehouse import Warehouse as Opened
 
 
 class Format(StrEnum):
@@ -57,16 +55,16 @@ def show(
 
     Of a view that is kept by constraints it shows the entries.
     """
+    from foreset.cli.opening import opened
     from foreset.constraints.faults import Infinite
-    from foreset.warehouse import open_warehouse
 
-    opened = open_warehouse(warehouse, str(specs))
+    wh = opened(warehouse, specs)
     try:
-        rows = opened.rows(view, where, at) if where or instances else opened.read(view, at)
+        rows = wh.rows(view, where, at) if where or instances else wh.read(view, at)
     except Infinite:
         if instances:
             raise
-        _write_regions(opened.regions(view, where, at), Format.JSON if json else format)
+        _write_regions(wh.regions(view, where, at), Format.JSON if json else format)
         return
     _write(rows, Format.JSON if json else format, limit)
 
@@ -80,10 +78,10 @@ def changes(
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
     """Show the rows that one refresh inserted and deleted."""
+    from foreset.cli.opening import opened
     from foreset.cli.output import say, say_json
-    from foreset.warehouse import open_warehouse
 
-    plus, minus = open_warehouse(warehouse, str(specs)).changes(view, seq)
+    plus, minus = opened(warehouse, specs).changes(view, seq)
     if json:
         say_json({"plus": ordered(plus).to_pylist(), "minus": ordered(minus).to_pylist()})
         return
@@ -93,55 +91,21 @@ def changes(
 
 def status(group: Group = "", *, json: AsJson = False, specs: Specs = SPECS, warehouse: Warehouse = WAREHOUSE) -> None:
     """Show what each group has committed, and what has moved since."""
+    from foreset.cli.opening import opened
     from foreset.cli.output import say, say_json
     from foreset.store import manifest
-    from foreset.warehouse import open_warehouse
 
-    opened = open_warehouse(warehouse, str(specs))
-    names = [opened.existing(group).group] if group else opened.groups()
-    found = [_status(opened, name) for name in names]
+    wh = opened(warehouse, specs)
+    names = [wh.existing(group).group] if group else wh.groups()
+    found = wh.status(group or None)
     if json:
         say_json(found)
         return
     lines = [line for one in found for line in _status_lines(one)]
-    if names and not manifest.groups(opened.layout(names[0]).root):
+    if names and not manifest.groups(wh.layout(names[0]).root):
         lines.append(f"there is no warehouse at {warehouse} yet: `foreset refresh {names[0]}` makes one there, "
                      "--warehouse and FORESET_WAREHOUSE name another place")  # fmt: skip
     say(lines)
-
-
-def _status(opened: Opened, group: str) -> dict[str, Any]:
-    from foreset.ir.program import is_hidden
-    from foreset.store import manifest
-    from foreset.store.attempts import last_failure
-    from foreset.store.holds import held
-
-    layout = opened.layout(group)
-    row = manifest.newest(layout.root, group)
-    failed = last_failure(layout, row.seq if row else 0)
-    attempt = dataclasses.asdict(failed) if failed else None
-    if row is None:
-        return {"group": group, "seq": None, "last_attempt": attempt, "hold": None}
-    hold = held(layout)
-    where = {name: record.get("engine", "") for record in row.extra.get("strata", ()) for name in record["views"]}
-    views = {
-        name: {"rows": pin.rows, "inserted": pin.inserted, "deleted": pin.deleted, "strategy": pin.strategy,
-               "reason": pin.reason, "engine": where.get(name, "")}
-        for name, pin in row.views.items() if not is_hidden(name)
-    }  # fmt: skip
-    pins = row.sources.items()
-    sources = {name: {"read": pin.to_version, "now": _head(layout.root, pin.table)} for name, pin in pins}
-    return {"group": group, "seq": row.seq, "committed_at": row.committed_at, "views": views, "sources": sources,
-            "verification": row.verification, "quality": row.quality, "last_attempt": attempt,
-            "hold": dataclasses.asdict(hold) if hold else None}  # fmt: skip
-
-
-def _head(root: str, table: str) -> int | None:
-    from foreset.store import delta
-    from foreset.store.layout import table_path
-
-    opened = delta.open_table(table_path(root, table))
-    return opened.version() if opened else None
 
 
 def _hold_lines(group: str, hold: dict[str, Any] | None) -> list[str]:

@@ -55,13 +55,13 @@ def refresh(
 
     What came and went is exact, and a sample of it is verified first.
     """
+    from foreset.cli.opening import opened
     from foreset.cli.output import say, say_json
     from foreset.cli.progress import shown
-    from foreset.warehouse import open_warehouse
 
-    opened = open_warehouse(warehouse, str(specs))
+    wh = opened(warehouse, specs)
     with shown(quiet=quiet or json) as listen:
-        result = opened.refresh(
+        result = wh.refresh(
             group, mode.value, verify, refresh_id=refresh_id, note=note, dry_run=dry_run, force=force, listen=listen
         )
     if json:

@@ -45,15 +45,15 @@ def report(
 
     For the refresh that was begun last, or the one that is named.
     """
+    from foreset.cli.opening import opened
     from foreset.cli.output import plain, say, say_json
     from foreset.reports import pages, reading
     from foreset.reports.headline import group_headline, headline
-    from foreset.warehouse import open_warehouse
 
     if sum((run is not None, seq is not None, history)) > 1:
         raise UsageError("--run, --seq and --history exclude each other", "name one refresh, or ask for all of them")
-    layout = open_warehouse(warehouse, str(specs)).existing(group)
-    one = None if history else _refresh(layout, run, seq)
+    layout = opened(warehouse, specs).existing(group)
+    one = None if history else reading.one_run(layout, run, seq)
     if one is None:
         found = reading.read_history(layout)
         latest = reading.latest_run(layout, found)
@@ -81,21 +81,6 @@ def _site(layout: Layout, run: Run | None, folder: Path | None, specs: Path) -> 
     from foreset.reports.site import write_site
 
     return [] if folder is None else write_site(layout, folder, specs, run)[:1]
-
-
-def _refresh(layout: Layout, run: str | None, seq: int | None) -> Run:
-    from foreset.reports import reading
-    from foreset.reports.model import State
-
-    if seq is not None:
-        return reading.read_seq(layout, seq)
-    found = reading.read_run(layout, run) if run is not None else reading.latest_run(layout)
-    if found is None or (run is not None and found.state is State.UNOPENED):
-        known = ", ".join(one.refresh_id for one in reading.read_history(layout, limit=3).runs)
-        what = f"no refresh `{run}`" if run is not None else "no refresh yet"
-        hint = f"its last ones: {known}" if known else f"run `foreset refresh {layout.group}` first"
-        raise UsageError(f"group {layout.group} has {what}", hint)
-    return found
 
 
 def _lines(run: Run) -> Iterator[str]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from foreset.cli.opening import NO_SPECS
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def up(
     from foreset.session.locations import absolute_warehouse
 
     if not specs.is_dir():
-        raise UsageError(f"there is no folder {specs}", "`foreset init` makes one; `--specs DIR` says where yours is")
+        raise UsageError(f"there is no folder {specs}", NO_SPECS)
     require("airflow", "`foreset up`")
     place = AirflowHome(home)
     project = Project(Path(), specs, absolute_warehouse(warehouse), port)

@@ -35,18 +35,18 @@ def rollback(
 
     Nothing is lost: the next refresh goes on from there.
     """
+    from foreset.cli.opening import opened
     from foreset.cli.output import say, say_json
     from foreset.errors import UsageError
     from foreset.refresh.committing import engine_version
     from foreset.refresh.whole import new_refresh_id
     from foreset.store import holds
     from foreset.store.rollback import roll_back
-    from foreset.warehouse import open_warehouse
 
     if release != (seq is None) or (release and hold) or (why and not hold):
         hint = "write GROUP SEQ, GROUP SEQ --hold --why TEXT, or GROUP --release"
         raise UsageError("a rollback goes to one earlier refresh, or releases the group", hint)
-    layout = open_warehouse(warehouse, str(specs)).existing(group)
+    layout = opened(warehouse, specs).existing(group)
     if seq is None:
         there = holds.release(layout)
         told = "refreshes may go on" if there else "it was not on hold"
@@ -70,11 +70,10 @@ def gc(
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
     """Delete what no kept or leased refresh needs."""
+    from foreset.cli.opening import opened
     from foreset.cli.output import say, say_json
-    from foreset.store.gc import Policy, collect
-    from foreset.warehouse import open_warehouse
 
-    found = collect(open_warehouse(warehouse, str(specs)).existing(group), Policy(last=keep), dry_run=dry_run)
+    found = opened(warehouse, specs).gc(group, keep, dry_run=dry_run)
     if json:
         say_json(found)
     else:
@@ -95,14 +94,12 @@ def verify(
     They are recomputed from the versions of sources that the last refresh read.
     """
     from foreset.cli.exits import Exit
+    from foreset.cli.opening import opened
     from foreset.cli.output import say, say_json
-    from foreset.refresh.auditing import audit
     from foreset.reports import words
     from foreset.reports.facts import verification
-    from foreset.warehouse import open_warehouse
 
-    opened = open_warehouse(warehouse, str(specs))
-    verdict = audit(opened.layout(group), opened.spec(group), sample)
+    verdict = opened(warehouse, specs).verify(group, sample)
     if json:
         say_json(verdict.as_dict())
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -39,7 +40,7 @@ def why(
     from foreset.refresh.proving import why as asked
     from foreset.verify.proof_text import proof_lines
 
-    found, row = _asked(warehouse, str(specs), view, tuple_, at)
+    found, row = _asked(warehouse, specs, view, tuple_, at)
     proof = asked(found, row, limit=limit, depth=depth, every=every)
     if json:
         say_json({"seq": found.seq, **_plain(proof)})
@@ -64,7 +65,7 @@ def why_not(
     from foreset.refresh.proving import missing
     from foreset.verify.proof_text import miss_lines
 
-    found, row = _asked(warehouse, str(specs), view, tuple_, at)
+    found, row = _asked(warehouse, specs, view, tuple_, at)
     misses = missing(found, row)
     if json:
         say_json({"seq": found.seq, "relation": found.view.name, "row": row, "rules": [_plain(one) for one in misses]})
@@ -72,14 +73,15 @@ def why_not(
         say(visible("\n".join(miss_lines(found.view.name, row, misses))))
 
 
-def _asked(warehouse: str, specs: str, view: str, text: str, at: int | None) -> tuple[Published, Row]:
+def _asked(warehouse: str, specs: Path, view: str, text: str, at: int | None) -> tuple[Published, Row]:
+    from foreset.cli.opening import opened
     from foreset.refresh.proving import published
     from foreset.refresh.written_rows import row_of
-    from foreset.warehouse import open_warehouse, split
+    from foreset.warehouse import split
 
     group, name = split(view)
-    opened = open_warehouse(warehouse, specs)
-    found = published(opened.layout(group), opened.spec(group), name, at)
+    wh = opened(warehouse, specs)
+    found = published(wh.layout(group), wh.spec(group), name, at)
     return found, row_of(found.view, text)
 
 

@@ -26,6 +26,7 @@ from foreset.refresh.publishing import publish
 from foreset.refresh.quality import quality
 from foreset.refresh.scheduling import run_strata, width
 from foreset.refresh.sharing import shared_looks
+from foreset.render import html_table
 from foreset.session.lazy import activate, interrupt
 from foreset.store.epochs import close_run
 from foreset.store.layout import Layout
@@ -51,7 +52,7 @@ class ViewResult:
     engine_reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RefreshResult:
     """What one refresh did."""
 
@@ -66,6 +67,22 @@ class RefreshResult:
     quality: Mapping[str, Any] = field(default_factory=dict)  # as foreset.quality.outcome tells it
     domains: Mapping[str, Any] = field(default_factory=dict)  # by `domain:function`: what was asked and answered
     warnings: tuple[str, ...] = ()  # what was published all the same, and should be known
+
+    @property
+    def title(self) -> str:
+        """The outcome in a line."""
+        done = {"unchanged": f"nothing has moved since seq {self.seq}", "dry-run": "nothing published (dry run)"}
+        return f"{self.group}: {done.get(self.status, f'seq {self.seq} {self.status}')} in {self.seconds:.1f} s"
+
+    def __repr__(self) -> str:
+        lines = [f"  {name} +{one.inserted:,} -{one.deleted:,} {one.strategy}" for name, one in self.views.items()]
+        return "\n".join([f"<RefreshResult {self.title}>", *lines])
+
+    def _repr_html_(self) -> str:
+        head = ("view", "came", "went", "strategy", "reason")
+        rows = [(name, f"+{one.inserted:,}", f"-{one.deleted:,}", one.strategy, one.reason)
+                for name, one in self.views.items()]  # fmt: skip
+        return html_table(self.title, head, rows)
 
 
 def new_refresh_id() -> str:

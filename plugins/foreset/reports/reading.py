@@ -287,3 +287,16 @@ def _silence(layout: Layout, epoch: object) -> float | None:
 
 def _published(row: ManifestRow | None) -> Published | None:
     return Published(row.seq, moment(row.committed_at), row.refresh_id) if row else None
+
+
+def one_run(layout: Layout, run: str | None = None, seq: int | None = None) -> Run:
+    """The refresh that is named, or the one that was begun last; `UsageError` where there is none."""
+    if seq is not None:
+        return read_seq(layout, seq)
+    found = read_run(layout, run) if run is not None else latest_run(layout)
+    if found is None or (run is not None and found.state is State.UNOPENED):
+        known = ", ".join(one.refresh_id for one in read_history(layout, limit=3).runs)
+        what = f"no refresh `{run}`" if run is not None else "no refresh yet"
+        hint = f"its last ones: {known}" if known else f"run `foreset refresh {layout.group}` first"
+        raise UsageError(f"group {layout.group} has {what}", hint)
+    return found

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from foreset.diagnostics import did_you_mean
-from foreset.errors import UsageError
+from foreset.errors import UsageError, keywords_named
 from foreset.ir.program import is_hidden
 from foreset.store import arrow, leases, manifest
 from foreset.store.layout import Layout
@@ -93,6 +93,9 @@ class Snapshot:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        return f"<Snapshot {self._layout.group} at seq {self.seq}: {', '.join(self.views)}>"
+
     def _pin(self, view: str) -> ViewPin:
         if view not in self._row.views:
             what = f"seq {self.seq} of group {self._layout.group} has no view `{view}`"
@@ -100,6 +103,7 @@ class Snapshot:
         return self._row.views[view]
 
 
+@keywords_named()
 def open_snapshot(
     warehouse: str, group: str, seq: int | None = None, *, lease: bool = True, seconds: float = leases.HOUR
 ) -> Snapshot:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 
 from foreset.ir.program import View
 from foreset.ir.rules import Atom, Literal, Negation, Rule
@@ -30,7 +31,7 @@ class Missing:
     unknown: tuple[str, ...] = ()  # what could not be asked without it
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Miss:
     """A rule that does not give the row. `close`: any one of `missing` is all that it lacks."""
 
@@ -42,6 +43,14 @@ class Miss:
     missing: tuple[Missing, ...]
     passed: int  # literals that hold together
     literals: int
+
+    def __repr__(self) -> str:
+        from foreset.verify.proof_text import rule_lines
+
+        return "\n".join(rule_lines(self))
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
 
 
 def why_not(view: View, row: Row, bodies: Bodies) -> tuple[Miss, ...]:

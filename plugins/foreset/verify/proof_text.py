@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from foreset.ir.hidden import in_words, plainly
 from foreset.ir.program import is_hidden
 from foreset.ir.terms import Row
 from foreset.ir.text import print_value
-from foreset.verify.misses import Miss
-from foreset.verify.proofs import Proof, Way
+
+if TYPE_CHECKING:
+    from foreset.verify.misses import Miss
+    from foreset.verify.proofs import Proof, Way
 
 _NOTES = {
     "above": "as above",
@@ -58,11 +61,16 @@ def miss_lines(name: str, row: Row, misses: Iterable[Miss]) -> Iterator[str]:
     """Each rule, the closest first, and what it lacks."""
     yield f"{named(name, row)} is not there"
     for miss in misses:
-        yield f"  {_rule(miss.rule, miss.line, miss.text)}"
-        for number, one in enumerate(miss.missing):
-            word = "fails at" if not miss.close else "or lacks" if number else "lacks only"
-            yield f"    {word} {plainly(one.literal)}: {one.why}"
-            yield from (f"      and then {plainly(open_too)} must hold" for open_too in one.unknown)
+        yield from (f"  {line}" for line in rule_lines(miss))
+
+
+def rule_lines(miss: Miss) -> Iterator[str]:
+    """A rule, and what it lacks."""
+    yield _rule(miss.rule, miss.line, miss.text)
+    for number, one in enumerate(miss.missing):
+        word = "fails at" if not miss.close else "or lacks" if number else "lacks only"
+        yield f"  {word} {plainly(one.literal)}: {one.why}"
+        yield from (f"    and then {plainly(open_too)} must hold" for open_too in one.unknown)
 
 
 def named(relation: str, row: Row) -> str:

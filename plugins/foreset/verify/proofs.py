@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from html import escape
 from math import inf
 
 from foreset.ir.program import Program, View
@@ -47,7 +48,7 @@ class Way:
     more_parts: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Proof:
     """A row, what it is (`view`, `source`, `answer` of a domain, `group`), and how it follows."""
 
@@ -58,6 +59,14 @@ class Proof:
     more: int = 0  # derivations that are not shown
     circular: int = 0  # derivations that rest on the row itself, and prove nothing
     note: str = ""  # `above`: shown before; `deeper`: below the depth asked for; `unfinished`: too much to look at
+
+    def __repr__(self) -> str:
+        from foreset.verify.proof_text import proof_lines
+
+        return "\n".join(proof_lines(self, {}))
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
 
 
 @dataclass(slots=True)
