@@ -43,6 +43,7 @@ def test_who_must_put_it_right(error: Exception, told: str) -> None:
     assert told in found.message
     assert "stratum-1 of group reach" in found.message
     assert "run the same refresh again" in found.hint
+    assert found.worth_retrying is (told != "access is denied"), "who may write changes by a person only"
 
 
 def lost() -> None:
