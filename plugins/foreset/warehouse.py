@@ -147,9 +147,10 @@ class Warehouse:
         from foreset.refresh.whole import refresh
 
         group, name = split(view)
-        found = asked(self.existing(group), name, delete=delete, insert=insert, undo=undo, who=who, why=why)
+        spec, layout = self.spec(group), self.layout(group)
+        found = asked(layout, name, delete=delete, insert=insert, undo=undo, who=who, why=why)
         with self._session() as spark:
-            return refresh(spark, self.layout(group), self.spec(group), Request(edit=found, **more), _silent)
+            return refresh(spark, layout, spec, Request(edit=found, **more), _silent)
 
     def edits(self, group: str | None = None, *, undone: bool = False) -> list[dict[str, Any]]:
         """The edits that hold in `group`, or in all groups, oldest first; with `undone` those taken back too."""

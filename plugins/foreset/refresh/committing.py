@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow.dataset as arrow_dataset
 
 from foreset.ir.program import Column, View
+from foreset.ir.terms import Row
 from foreset.ir.types import BIGINT
 from foreset.plan.layout import laid_out
+from foreset.refresh.asking import table_of
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.fits import declared, pin_of
 from foreset.refresh.inputs import view_facts
@@ -75,6 +77,8 @@ def _write_view(context: Context, view: View) -> ViewPin:
 def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts, minus: Facts) -> Written:
     path, seq, run = context.layout.view(view.name), context.run.seq, context.run
     columns, order = declared(view.columns), _order(context, view)
+    if view.given is not None:
+        return _written_whole(context, view, view.given, previous)
     if previous is None:
         signed.create(path, columns)
         return pins.write_once(run, path, None, _load(context, view, path, plus, order), absolute=True)
@@ -102,6 +106,19 @@ def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts
             signed.append(path, came, went, seq, txn)
 
     return pins.write_once(run, path, previous.version, append)
+
+
+def _written_whole(context: Context, view: View, given: Collection[Row], previous: ViewPin | None) -> Written:
+    """Rows that edits give are few, and all at hand: written anew they are one file, however often they change."""
+    rows, run = table_of(given, view.columns), context.run
+    path = context.layout.resolve(previous.path) if previous else context.layout.view(view.name)
+    if previous is None:
+        signed.create(path, declared(view.columns))
+
+    def load(txn: Txn) -> None:
+        signed.load_arrow(path, rows, run.seq, txn)
+
+    return pins.write_once(run, path, previous.version if previous else None, load, absolute=True)
 
 
 def _order(context: Context, view: View) -> tuple[str, ...]:

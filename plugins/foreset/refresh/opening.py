@@ -19,12 +19,12 @@ from foreset.refresh.context import Context, Listener, read_spec, understood
 from foreset.refresh.editing import edited, edits_of, reasons
 from foreset.refresh.failing import described
 from foreset.spec.suites import suite_files
-from foreset.store import events, files
+from foreset.store import events, files, manifest
 from foreset.store.capture import RecordedPin, current_pin
 from foreset.store.epochs import Run, close_run, load_run, open_run
 from foreset.store.holds import refuse_if_held
 from foreset.store.layout import Layout, join
-from foreset.store.manifest import AlreadyCommitted, find_refresh, history, newest
+from foreset.store.manifest import AlreadyCommitted, history
 from foreset.store.rows import ManifestRow, SourcePin
 
 if TYPE_CHECKING:
@@ -52,10 +52,11 @@ def open_refresh(
         return {source.name: _pin(spark, layout, program, layering, source.name, last) for source in program.sources}
 
     publishes_news = not (request.edit or request.dry_run)
-    if not _committed(layout, request.refresh_id):  # an edit that cannot be is refused before anything is opened
+    standing = manifest.read(layout, request.refresh_id)
+    if standing is None or standing.reading.same_refresh is None:  # refused before anything is opened
         if publishes_news:
             refuse_if_held(layout)
-        before = edits_of(newest(layout.root, layout.group))
+        before = edits_of(standing.newest if standing else None)
         read_spec(text, file, suites, edited(before, request.edit, layout.group, program))
     run = open_run(layout, request.refresh_id, vector, force=request.force)
     if isinstance(run, AlreadyCommitted):
@@ -69,10 +70,6 @@ def open_refresh(
             events.emit(run.directory, "failed", phase="open", **described(error, layout.group))
             close_run(run, "failed")
         raise
-
-
-def _committed(layout: Layout, refresh_id: str) -> bool:
-    return find_refresh(layout.root, layout.group, refresh_id) is not None
 
 
 def _planned(

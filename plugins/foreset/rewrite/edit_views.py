@@ -159,14 +159,19 @@ def _said(view: View, edits: Iterable[Edit]) -> Iterator[tuple[Constraint, Seque
         yield region_of(edit, view.columns), inserted(edit, view) if edit.kind == "insert" else ()
 
 
-def inserted(edit: Edit, view: View) -> list[Row]:
+def inserted(edit: Edit, view: View) -> tuple[Row, ...]:
     """The rows of an insertion into a view of rows: finitely many, each of them whole."""
-    lacking = [column.name for column in view.columns if sort_of(column.type) is None]
+    return _rows(edit.region, view.name, view.columns)
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _rows(text: str, view: str, columns: tuple[Column, ...]) -> tuple[Row, ...]:
+    lacking = [column.name for column in columns if sort_of(column.type) is None]
     if lacking:
-        raise UsageError(f"rows cannot be put into `{view.name}`: constraints do not know the type of `{lacking[0]}`",
+        raise UsageError(f"rows cannot be put into `{view}`: constraints do not know the type of `{lacking[0]}`",
                          "give the correction as a source table of its own")  # fmt: skip
-    found = rows(region_of(edit, view.columns), variables_of(view.columns))
-    return [tuple(_fitting(value, column) for value, column in zip(row, view.columns, strict=True)) for row in found]
+    found = rows(_region(text, view, columns), variables_of(columns))
+    return tuple(tuple(_fitting(value, c) for value, c in zip(row, columns, strict=True)) for row in found)
 
 
 def _fitting(value: object, column: Column) -> Value:
