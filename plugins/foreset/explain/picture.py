@@ -113,10 +113,10 @@ def drawing(graph: Graph, tonight: Changes | None = None, links: Links | None = 
         *(_sample(x, row, kind, placed.height + MARGIN) for kind, row, x in legend),
     ]
     width, tall = across + 2 * MARGIN, height + 2 * MARGIN
-    label = escape(f"Sources and views of {graph.group}: what reads what")
+    called = escape(f"Sources and views of {graph.group}: what reads what")
     return (
         f'<svg class="picture" viewBox="{-MARGIN:g} {-MARGIN:g} {width:g} {tall:g}"'
-        f' width="{width:g}" height="{tall:g}" role="{"group" if links else "img"}" aria-label="{label}">\n'
+        f' width="{width:g}" height="{tall:g}" role="{"group" if links else "img"}" aria-label="{called}">\n'
         f'<rect class="paper" x="{-MARGIN:g}" y="{-MARGIN:g}" width="{width:g}" height="{tall:g}"/>\n'
         + "\n".join(body)
         + "\n</svg>"

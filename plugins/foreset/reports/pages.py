@@ -84,7 +84,7 @@ class Entry:
 
 def run_page(run: Run, links: Links | None = None) -> str:
     """The report of one refresh."""
-    found = Links() if links is None else links
+    found = links or Links()
     broken = run.quality.broken if run.quality else ()
     return _render(
         "run.html",
@@ -107,7 +107,7 @@ def _most_telling(run: Run) -> Sequence[Expectation]:
 def history_page(history: History, latest: Run | None, links: Links | None = None, graph: Graph | None = None) -> str:
     """The history of a group; `latest` is the newest of its refreshes, for the first line and for the picture."""
     nights = charts.nights(history.runs)
-    found = Links() if links is None else links
+    found = links or Links()
     drawn = (latest.graph if latest else None) or graph
     return _render(
         "history.html",
@@ -125,7 +125,7 @@ def history_page(history: History, latest: Run | None, links: Links | None = Non
 def view_page(page: ViewPage, links: Links | None = None) -> str:
     """The page of one view."""
     nights = charts.nights_of(page.lines)
-    found = Links() if links is None else links
+    found = links or Links()
     return _render(
         "view.html",
         page=page,
@@ -156,7 +156,7 @@ def groups_page(entries: Sequence[Entry]) -> str:
 
 def message_page(title: str, text: str, links: Links | None = None) -> str:
     """A page that says one thing."""
-    return _render("message.html", title=title, text=text, links=Links() if links is None else links)
+    return _render("message.html", title=title, text=text, links=links or Links())
 
 
 @functools.cache
