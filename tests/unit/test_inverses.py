@@ -112,3 +112,15 @@ def test_python_is_tried_on_large_states_too(name: str) -> None:
     foreset.register_aggregate("f", foreset.PythonAggregate("int", "bigint", 0, add, remove))
     found = [fault for fault in understand(load_text(IN_PYTHON)).diagnostics if fault.severity == "error"]
     assert [fault.code for fault in found] == ["FS310"], found
+
+
+@pytest.mark.usefixtures("offered")
+def test_slow_functions_do_not_hold_up_the_check() -> None:
+    def add(a: int, x: int) -> int:
+        sum(range(20_000))
+        return a + x
+
+    foreset.register_aggregate("f", foreset.PythonAggregate("int", "bigint", 0, add, lambda a, x: a - x))
+    started = time.process_time()
+    assert not understand(load_text(IN_PYTHON)).errors
+    assert time.process_time() - started < 8  # the long runs alone would take more

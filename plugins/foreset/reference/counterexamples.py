@@ -17,6 +17,7 @@ from foreset.reference.fold_laws import Law, Machine, after, in_any_order, merge
 from foreset.reference.fold_solver import Encoder, Expr, Typed, Unsupported, ticks_of, value_of
 
 _DEEPEST = 5  # adds before the law is asked about
+_TOO_HARD = 2  # questions without an answer: the deeper ones are no easier
 _SIZES = (10, 2_000, None)  # of members: small ones are easier to read
 
 
@@ -78,6 +79,7 @@ class _Search:
         self.encoder = Encoder(self.context, machine.fold.types)
         self._bounds: list[tuple[str, int]] | None = None
         self._decided = False  # whether the last question was
+        self._hard = 0  # questions that were not
 
     # ------------------------------------------------------------ questions
     def reached(self, question: _Question, depth: int) -> Answer | None:
@@ -201,6 +203,9 @@ class _Search:
         solver.add(*formulas, *self.encoder.ranges)
         answer = solver.check()
         self._decided = answer != self.z3.unknown
+        self._hard += not self._decided
+        if self._hard > _TOO_HARD:
+            raise Unsupported("what the solver cannot decide")
         return solver.model() if answer == self.z3.sat else None
 
     def _value(self, model: Expr, one: Typed) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from foreset.reference.failure import Failure
 from foreset.reference.fold_laws import Machine, after, in_any_order, is_overflow, merged, same, shown_member, undone
 from foreset.reference.fold_samples import members, random_member
 
+SECONDS = 1.0  # of CPU: only functions in Python that take long come to it
 _LARGEST = 2_000  # characters or items of a state that grows
 _ODD = 20  # members in a row that cannot be added
 
@@ -23,8 +25,9 @@ def broken_in_long_runs(machine: Machine, steps: int) -> str:
     few = tuple(members(machine.fold))
     styles = list(_styles(machine, few))
     generator = random.Random(machine.fold.name)  # noqa: S311 - samples, and the same each time
+    end = time.thread_time() + SECONDS
     for style in styles:
-        if text := _run(machine, style, steps // len(styles), generator):
+        if text := _run(machine, style, steps // len(styles), generator, end):
             return text
     return ""
 
@@ -37,12 +40,14 @@ def _styles(machine: Machine, few: tuple[Row, ...]) -> Iterator[Style]:
         yield lambda _, again=member: again  # type: ignore[misc]
 
 
-def _run(machine: Machine, style: Style, steps: int, generator: random.Random) -> str:
+def _run(machine: Machine, style: Style, steps: int, generator: random.Random, end: float) -> str:
     apart = _Apart(machine.zero, machine.zero)
     whole = machine.zero
     way: list[Row] = []
     odd = 0
     for _ in range(steps):
+        if time.thread_time() > end:
+            break
         member = style(generator)
         try:
             now = machine.add(whole, *member)
