@@ -30,6 +30,7 @@ from foreset.plan.fingerprint import fingerprints
 from foreset.plan.translate import translate
 from foreset.render import render_text
 from foreset.spec.load import load_text
+from foreset.testing.run import INTERNAL as INTERNAL_ERROR
 from foreset.testing.run import run_tests
 from foreset.understand import Understood, understand
 
@@ -45,7 +46,7 @@ class Crash(AssertionError):
 def crashes(seed: int) -> tuple[Understood, str]:
     """What a spec comes to, and the traceback of its internal error; empty where there is none."""
     caught = _Caught()
-    log = logging.getLogger("foreset.spec.internal")
+    log = logging.getLogger("foreset")
     log.addHandler(caught)
     level = log.level
     log.setLevel(logging.DEBUG)
@@ -59,7 +60,7 @@ def crashes(seed: int) -> tuple[Understood, str]:
             if not found.errors:
                 planned(found)
         except Exception:  # noqa: BLE001 - what this looks for
-            return found, traceback.format_exc()
+            return found, caught.text or traceback.format_exc()
         return found, ""
     finally:
         log.setLevel(level)
@@ -85,6 +86,7 @@ def planned(found: Understood) -> None:
                 steps = describe(translate(by_number[stratum.number], strategy.strategy), found.program.columns_of())
                 list(steps_text(strategy.strategy, steps))
     for outcome in run_tests(found.written, replace(found.program, max_rounds=ROUNDS), found.layering):
+        assert not outcome.error.startswith(INTERNAL_ERROR), outcome.error
         wrong = {} if outcome.own else outcome.faults or {}  # own inverses may be false where nobody can prove it
         assert not wrong, f"strategies differ from full evaluation: {sorted(wrong)}"
 

@@ -110,3 +110,20 @@ def test_a_spec_that_a_refresh_refuses_has_no_dag(tmp_path: Path) -> None:
     assert load_group(tmp_path, "falsely") is None
     assert [fault.code for fault in load_groups(tmp_path).faults] == ["FS310"]
     assert run("check", "--specs", str(tmp_path)).code == 2
+
+
+def test_a_crash_in_one_test_takes_down_no_other(specs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tests = "tests:\n  - {name: it, given: {edge: [[a, b]]}, state: {NAME_hop: [[a, b]]}}\n"
+    for name in ("one", "zoo"):
+        file = specs / f"{name}.yaml"
+        file.write_text(file.read_text() + tests.replace("NAME", name))
+    monkeypatch.setattr(
+        "foreset.testing.run.as_written",
+        lambda written, program: {}["planted"] if program.group == "one" else real(written, program),
+    )
+    real = __import__("foreset.rewrite.pipeline", fromlist=["as_written"]).as_written
+    shown = run("test", "--specs", str(specs))
+    assert shown.code == 3
+    assert "FAIL  one: it" in shown.out
+    assert "internal error: KeyError: 'planted'" in shown.out
+    assert "pass  zoo: it" in shown.out

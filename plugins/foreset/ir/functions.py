@@ -367,6 +367,7 @@ def fallible(term: Term) -> bool:
     """True when evaluating `term` can stop a refresh."""
     match term:
         case Call(function=function, args=args):
-            return SIGNATURES[function].fallible or any(fallible(arg) for arg in args)
+            signature = SIGNATURES.get(function)  # one that there is not is told of by analysis, later
+            return signature is None or signature.fallible or any(fallible(arg) for arg in args)
         case _:
             return False

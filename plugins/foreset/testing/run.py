@@ -8,6 +8,7 @@ the test says so instead of passing.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -27,6 +28,9 @@ from foreset.reference.replica import Chooser, Delta, Replica, Rows
 from foreset.rewrite.pipeline import as_written
 from foreset.testing.compare import ASKING, Difference, Night, against, delta, difference, night_of
 
+INTERNAL = "internal error: "
+REPORT = "this is a fault of Foreset: please report it with this spec; `foreset --debug test` shows the traceback"
+log = logging.getLogger(__name__)
 Judge = tuple[Program, Layering]
 Came = tuple[Mapping[str, Delta], Mapping[str, Rows]]
 STRATEGIES = ("auto", *MAINTAINING, "recompute")
@@ -51,11 +55,15 @@ class Outcome:
 
 def run_tests(written: Program, program: Program, layering: Layering, pattern: str = "") -> Iterator[Outcome]:
     """Run the tests of a program whose names contain `pattern`: as written, and in normal form."""
-    tests = selected(program, pattern)
-    judge = as_written(written, program) if tests else (program, layering)
-    for test in tests:
+    judge: Judge | None = None
+    for test in selected(program, pattern):
         started = time.perf_counter()
-        outcome = _run(program, layering, judge, test)
+        try:
+            judge = judge or as_written(written, program)
+            outcome = _run(program, layering, judge, test)
+        except Exception as error:  # whatever the cause: other tests and groups go on
+            log.debug("%s: %s", program.group, test.name, exc_info=error)
+            outcome = Outcome(test, error=f"{INTERNAL}{type(error).__name__}: {error}\n{REPORT}")
         yield replace(outcome, seconds=time.perf_counter() - started)
 
 
