@@ -1,4 +1,7 @@
-"""Capture without Spark: for any history of a table, the netted feed is the difference of its two ends as sets."""
+"""Capture without Spark: for any history of a table, the netted feed is the difference of its two ends as sets.
+
+So is what the files say that only one of the two versions has, where a table keeps no feed.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,12 @@ from deltalake import DeltaTable, write_deltalake
 from tests.roads import FEED
 
 from foreset.ir.program import Column, Source
-from foreset.ir.types import parse_type
-from foreset.store.capture import here
+from foreset.ir.types import BIGINT, INT, STRING, TIMESTAMP_NTZ, parse_type
+from foreset.store.capture import changes, here
 from foreset.store.capture.feed import SIGN
 from foreset.store.capture.here import difference_here, stage_here
 from foreset.store.capture.origins import TableOrigin, open_origin
-from foreset.store.capture.plan import Feed
+from foreset.store.capture.plan import Feed, SnapshotDiff
 from foreset.store.capture.stage import Counts, Inconsistent
 
 Rows = list[tuple[object, ...]]
@@ -102,11 +105,16 @@ def some(rng: random.Random, count: int) -> pa.Table:
     )
 
 
+def by_versions(after: int, upto: int) -> SnapshotDiff:
+    return SnapshotDiff(after, upto, "no change feed")
+
+
+@pytest.mark.parametrize("way", [Feed, by_versions])
 @pytest.mark.parametrize("seed", range(6))
-def test_any_history_is_netted_to_the_difference_of_its_ends(tmp_path: Path, seed: int) -> None:
+def test_any_history_is_netted_to_the_difference_of_its_ends(tmp_path: Path, seed: int, way) -> None:
     rng = random.Random(seed)
     path = str(tmp_path / "t")
-    write_deltalake(path, some(rng, 6), configuration=FEED)
+    write_deltalake(path, some(rng, 6), configuration=FEED if way is Feed else None)
     for _ in range(12):
         act(rng, path)
     last = DeltaTable(path).version()
@@ -114,11 +122,63 @@ def test_any_history_is_netted_to_the_difference_of_its_ends(tmp_path: Path, see
         names = rng.sample(list(KINDS), rng.randrange(len(KINDS)) + 1)
         # A key saves reading the other columns, and changes no result even where it does not hold.
         for key in ((), rng.sample(names, rng.randrange(len(names)) + 1)):
-            found = difference_here(origin_of(tmp_path, names, last), Feed(after, last), source_of(names, key))
+            found = difference_here(origin_of(tmp_path, names, last), way(after, last), source_of(names, key))
             assert found is not None
             before, now = at(path, after, names), at(path, last, names)
             assert (plain(found.plus), plain(found.minus)) == (now - before, before - now)
             assert len(plain(found.plus)) == found.plus.num_rows
+
+
+@pytest.mark.parametrize("way", [Feed, by_versions])
+def test_tables_with_local_times_are_read_here(tmp_path: Path, way) -> None:
+    """Such a table needs a reader of version 3, and nothing else of one."""
+    path, when = str(tmp_path / "t"), dt.datetime(2026, 1, 1)
+    kind = pa.timestamp("us")
+    write_deltalake(path, pa.table({"a": pa.array([1, 2], pa.int32()), "t": pa.array([when, None], kind)}),
+                    configuration=FEED)  # fmt: skip
+    assert DeltaTable(path).protocol().min_reader_version == 3
+    write_deltalake(path, pa.table({"a": pa.array([3], pa.int32()), "t": pa.array([when], kind)}), mode="append")
+    DeltaTable(path).delete("a = 1")
+    source = Source("t", (Column("a", INT), Column("t", TIMESTAMP_NTZ)), table="t")
+    origin = open_origin(None, source, str(tmp_path), 2)  # type: ignore[arg-type] # no Spark here
+    assert isinstance(origin, TableOrigin)
+    found = difference_here(origin, way(0, 2), source)
+    assert found is not None
+    assert (plain(found.plus), plain(found.minus)) == ({(3, when)}, {(1, when)})
+
+
+def test_versions_of_another_shape_are_compared_as_declared(tmp_path: Path) -> None:
+    """A column that came later was NULL, and a narrower type holds the same values; partitions are columns too."""
+    path = str(tmp_path / "t")
+    first = pa.table({"a": pa.array([1, 2, 3], pa.int32()), "p": ["x", "y", "x"]})
+    write_deltalake(path, first, partition_by=["p"])
+    wider = pa.table({"a": pa.array([2, 3, 4], pa.int64()), "p": ["y", "x", "x"], "b": ["new", None, None]})
+    write_deltalake(path, wider, mode="overwrite", schema_mode="overwrite", partition_by=["p"])
+    columns = (Column("a", BIGINT), Column("p", STRING), Column("b", STRING))
+    source = Source("t", columns, table="t")
+    origin = open_origin(None, source, str(tmp_path), 1)  # type: ignore[arg-type] # no Spark here
+    assert isinstance(origin, TableOrigin)
+    found = difference_here(origin, by_versions(0, 1), source)
+    assert found is not None
+    assert plain(found.plus) == {(2, "y", "new"), (4, "x", None)}
+    assert plain(found.minus) == {(1, "x", None), (2, "y", None)}
+
+
+def test_only_files_that_differ_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(tmp_path / "t")
+    write_deltalake(path, numbered(range(50), "x"))
+    write_deltalake(path, numbered([99], "x"), mode="append")
+    read: list[int] = []
+    columns = changes.columns_of
+    monkeypatch.setattr(
+        changes, "columns_of", lambda rows, names: (read.append(rows.count_rows()), columns(rows, names))[1]
+    )
+    found = difference_here(origin_of(tmp_path, ["a"], 1), by_versions(0, 1), source_of(["a"]))
+    assert found is not None
+    assert plain(found.plus) == {(99,)}
+    assert read == [0, 1]
+    monkeypatch.setattr(changes, "MOST_ROWS", 0)
+    assert difference_here(origin_of(tmp_path, ["a"], 1), by_versions(0, 1), source_of(["a"])) is None, "left to Spark"
 
 
 def keyed(rng: random.Random, path: str) -> None:
@@ -191,9 +251,9 @@ def test_a_key_that_no_two_rows_have_is_looked_for_only_where_it_is_new(
     looked: list[object] = []
     whole = here._standing
 
-    def standing(table: DeltaTable, names: Sequence[str], keys: pa.Table, columns: tuple[Column, ...]) -> np.ndarray:
-        looked.extend((tuple(names), row) for row in keys.to_pylist())
-        return whole(table, names, keys, columns)
+    def standing(table, places: Sequence[int], keys: pa.Table, columns: tuple[Column, ...]) -> np.ndarray:
+        looked.extend((tuple(table.names[place] for place in places), row) for row in keys.to_pylist())
+        return whole(table, places, keys, columns)
 
     monkeypatch.setattr(here, "_standing", standing)
     found = difference_here(origin_of(tmp_path, ["a", "b"], 3), Feed(0, 3), source_of(["a", "b"], ["a"]), single=9)
@@ -213,9 +273,9 @@ def test_with_a_key_whole_rows_are_read_only_where_the_key_leaves_it_open(
     scanned: list[list[str]] = []
     whole = here._standing
 
-    def standing(table: DeltaTable, names: Sequence[str], keys: pa.Table, columns: tuple[Column, ...]) -> np.ndarray:
-        scanned.append([*names, str(keys.num_rows)])
-        return whole(table, names, keys, columns)
+    def standing(table, places: Sequence[int], keys: pa.Table, columns: tuple[Column, ...]) -> np.ndarray:
+        scanned.append([*(table.names[place] for place in places), str(keys.num_rows)])
+        return whole(table, places, keys, columns)
 
     monkeypatch.setattr(here, "_standing", standing)
     found = difference_here(origin_of(tmp_path, ["a", "b"], 3), Feed(0, 3), source_of(["a", "b"], ["a"]))
@@ -254,6 +314,6 @@ def test_a_feed_that_contradicts_the_table_is_not_believed(tmp_path: Path, monke
     path = str(tmp_path / "t")
     write_deltalake(path, arrow([]), configuration=FEED)
     write_deltalake(path, some(random.Random(1), 3), mode="append")
-    monkeypatch.setattr(here, "_copies", lambda _table, _names, touched, _source: np.zeros(touched.num_rows, np.int64))
+    monkeypatch.setattr(here, "_copies", lambda _changes, touched, _source: np.zeros(touched.num_rows, np.int64))
     with pytest.raises(Inconsistent):
         difference_here(origin_of(tmp_path, ["a"], 1), Feed(0, 1), source_of(["a"]))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 from tests.roads import CLOSURE, DEAD_END, GROUP, PAPER, TWO_STEPS, World, closed, words
 
 import foreset
@@ -176,3 +179,55 @@ def summed(entries: list[dict[str, object]]) -> dict[tuple[object, ...], tuple[i
         before = found.get(tuple(row), (0, 0))
         found[tuple(row)] = before[0] + base, before[1] + recursive
     return found
+
+
+NO_FEED = """\
+group: shop
+sources:
+  sale: {table: raw/sale, columns: {id: int, at: timestamp_ntz}}
+views:
+  late:
+    columns: {id: int}
+    rules: ["late(I) :- sale(I, T), hour(T) >= 12"]
+"""
+ABOVE = """\
+group: above
+sources:
+  late: {view: shop.late, columns: {id: int}}
+views:
+  even:
+    columns: {id: int}
+    rules: ["even(I) :- late(I), I % 2 = 0"]
+"""
+
+
+def sold(world: World, ids: range, mode: str = "append") -> None:
+    """Sales at noon, in a table without a change feed that needs a reader of version 3."""
+    at = [dt.datetime(2026, 1, 1, 12)] * len(ids)
+    rows = pa.table({"id": pa.array(ids, pa.int32()), "at": pa.array(at, pa.timestamp("us"))})
+    write_deltalake(f"{world.root}/raw/sale", rows, mode=mode)
+
+
+def ids(table: pa.Table) -> set[int]:
+    return set(table["id"].to_pylist())
+
+
+def test_a_table_without_a_feed_and_a_group_above_it(world: World) -> None:
+    """Small changes start no Spark, whatever the source: no change feed, local times, a view of another group."""
+    (world.specs / "shop.yaml").write_text(NO_FEED)
+    (world.specs / "above.yaml").write_text(ABOVE)
+    wh = world.open()
+    sold(world, range(4))
+    wh.refresh("shop")
+    wh.refresh("above")
+    sold(world, range(2, 8))
+    night, above = wh.refresh("shop"), wh.refresh("above")
+    assert (night.views["late"].inserted, night.views["late"].deleted) == (4, 0)
+    assert night.sources["sale"]["way"] == "SnapshotDiff"
+    assert (above.views["even"].inserted, above.views["even"].deleted) == (2, 0)
+    assert above.sources["late"]["way"] == "Feed"
+    sold(world, range(6, 9), mode="overwrite")
+    wh.refresh("shop")
+    wh.refresh("above")
+    assert ids(wh.read("shop.late")) == {6, 7, 8}
+    assert ids(wh.read("above.even")) == {6, 8}

@@ -1,10 +1,10 @@
-"""Netting a small change feed in this process: delta-rs reads the files, DuckDB sums, and no Spark job runs.
+"""Netting a small change in this process: Arrow reads it (`changes.py`), DuckDB sums, and no Spark job runs.
 
 The meaning is that of `feed.py`: sum signs per row, then count the copies of what is left in the
 new version. Where the source has a key, mostly its columns alone are read for that; and where no two rows had the
 same key before, those only that the feed does not show under a key that was there.
 Spark pays seconds for what are milliseconds here, and most nights change little.
-Whatever is not plainly for here (a big feed or table, files that delta-rs does not read) is left to Spark:
+Whatever is not plainly for here (a big change or table, files that delta-rs does not read) is left to Spark:
 `difference_here` then says None.
 """
 
@@ -17,14 +17,14 @@ from operator import and_
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from foreset.errors import EnvironmentFault
 from foreset.ir.program import Column, Source
-from foreset.store import delta, scratch
-from foreset.store.arrow import canonical_table, schema_of
+from foreset.store import scratch
+from foreset.store.capture.changes import NET, Changes, changes_of, declared
 from foreset.store.capture.feed import SIGN
-from foreset.store.capture.origins import Origin, TableOrigin
-from foreset.store.capture.plan import SMALL, Feed
+from foreset.store.capture.origins import Origin
+from foreset.store.capture.plan import Feed, SnapshotDiff
 from foreset.store.capture.stage import Counts, Inconsistent
-from foreset.store.capture.tables import ArrowLog
 from foreset.store.layout import is_local, join
 from foreset.store.types import column_names
 
@@ -32,12 +32,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     import pyarrow.dataset
-    from deltalake import DeltaTable
 
-MOST_BYTES = 1 << 30  # of the table, whose copies are counted: more is work for Spark
-MOST_ROWS = 1_000_000  # of the feed
-ARRIVES = ("insert", "update_postimage")
-NET, ROW = "net", "row"
+ROW = "row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +45,11 @@ class Found:
     single: bool = False
 
 
-def stage_here(origin: Origin, way: Feed, source: Source, directory: str, single: int | None = None) -> Counts | None:
+def stage_here(
+    origin: Origin, way: Feed | SnapshotDiff, source: Source, directory: str, single: int | None = None
+) -> Counts | None:
     """Stage the differential where `stage.staged` looks for it; None when Spark should do it."""
-    if not isinstance(origin, TableOrigin) or not _small(origin, way) or not is_local(directory):
-        return None
-    found = difference_here(origin, way, source, single)
+    found = difference_here(origin, way, source, single) if is_local(directory) else None
     if found is None:
         return None
     for sign, rows in ((1, found.plus), (-1, found.minus)):
@@ -62,59 +58,27 @@ def stage_here(origin: Origin, way: Feed, source: Source, directory: str, single
     return Counts(found.plus.num_rows, found.minus.num_rows, found.single)
 
 
-def _small(origin: TableOrigin, way: Feed) -> bool:
-    """Decided from the log alone."""
-    table = origin.table
-    if not isinstance(table.files, ArrowLog) or table.bytes is None or table.bytes > MOST_BYTES:
-        return False
-    return sum(commit.feed_bytes for commit in table.commits(way.after)) <= SMALL
+def difference_here(
+    origin: Origin, way: Feed | SnapshotDiff, source: Source, single: int | None = None
+) -> Found | None:
+    """The rows that came and went, or None for what is not for here.
 
-
-def difference_here(origin: TableOrigin, way: Feed, source: Source, single: int | None = None) -> Found | None:
-    """The rows that came and went, or None for what delta-rs does not read.
-
-    With `single`, the table had so many rows before, and no two of them agreed on the source's key.
+    With `single`, the source had so many rows before, and no two of them agreed on its key.
     """
     import duckdb
     import pyarrow as pa
-    from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 
-    names = [column.name for column in origin.pin().columns]  # as the table writes them
-    columns = source.columns
     try:
-        table = DeltaTable(origin.table.path, version=way.upto)
-        if table.protocol().min_reader_version > 1:  # deletion vectors, column mapping and the like
-            return None
-        changes = _feed(table, way, names, columns)
+        changes = changes_of(origin, way, source.columns)
         if changes is None:
             return None
-        touched = _netted(changes)
-        alone = _alone(table, names, touched, source, single) if single is not None else None
-        copies = _copies(table, names, touched, source) if alone is None else alone
-    except (DeltaError, pa.ArrowException, duckdb.Error, OSError, ValueError, NotImplementedError):
+        touched = _netted(changes.signed)
+        alone = _alone(changes, touched, source, single) if single is not None else None
+        copies = _copies(changes, touched, source) if alone is None else alone
+    except (DeltaError, EnvironmentFault, pa.ArrowException, duckdb.Error, OSError, ValueError, NotImplementedError):
         return None  # Spark reads it, or says why not
     return Found(*_crossings(touched, copies), alone is not None)
-
-
-def _feed(table: DeltaTable, way: Feed, names: Sequence[str], columns: tuple[Column, ...]) -> pa.Table | None:
-    """The changes of the range as copies of canonical rows with their sign."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kind = "_change_type"
-    feed = pa.table(table.load_cdf(way.after + 1, way.upto, columns=[*names, kind]))
-    if feed.num_rows > MOST_ROWS:
-        return None
-    arrives = pc.is_in(feed[kind].cast(pa.string()), pa.array(ARRIVES))
-    signs = pc.if_else(arrives, pa.scalar(1, pa.int64()), pa.scalar(-1, pa.int64()))
-    return _declared(feed.select(names), columns).append_column(NET, signs)
-
-
-def _declared(rows: pa.Table, columns: tuple[Column, ...]) -> pa.Table:
-    """Rows under the declared names, in the declared types, canonical."""
-    schema = schema_of({column.name: str(column.type) for column in columns})
-    return canonical_table(rows.rename_columns(schema.names).cast(schema))
 
 
 def _netted(changes: pa.Table) -> pa.Table:
@@ -128,7 +92,7 @@ def _netted(changes: pa.Table) -> pa.Table:
     return changes.take(found["r"]).drop_columns([NET]).append_column(NET, found["n"])
 
 
-def _copies(table: DeltaTable, names: Sequence[str], touched: pa.Table, source: Source) -> np.ndarray:
+def _copies(changes: Changes, touched: pa.Table, source: Source) -> np.ndarray:
     """How often each touched row stands in the table.
 
     With a key, its columns tell most of it without the others: where no row has the key of a touched one, that one
@@ -139,21 +103,19 @@ def _copies(table: DeltaTable, names: Sequence[str], touched: pa.Table, source: 
 
     rows = touched.drop_columns([NET])
     if len(source.key_places) == len(source.columns):
-        return _standing(table, names, rows, source.columns)
+        return _standing(changes, range(len(source.columns)), rows, source.columns)
     places = source.key_places
     keys, columns = rows.select(places), tuple(source.columns[place] for place in places)
-    alike = _standing(table, [names[place] for place in places], keys, columns)
+    alike = _standing(changes, places, keys, columns)
     net = touched[NET].to_numpy()
     replaced = _per_key(keys, net, "max") > 0
     open_ = (alike > 1) | ((alike == 1) & ~replaced)
     copies = np.where(net > 0, alike, 0)
-    copies[open_] = _standing(table, names, rows.filter(open_), source.columns)
+    copies[open_] = _standing(changes, range(len(source.columns)), rows.filter(open_), source.columns)
     return copies
 
 
-def _alone(
-    table: DeltaTable, names: Sequence[str], touched: pa.Table, source: Source, single: int
-) -> np.ndarray | None:
+def _alone(changes: Changes, touched: pa.Table, source: Source, single: int) -> np.ndarray | None:
     """How often each touched row stands in the table, if no two rows agreed on the key before, nor do now; else None.
 
     Then a row that goes was the only one of its key, and one that comes in its place is. Others are looked for by
@@ -164,13 +126,13 @@ def _alone(
     import pyarrow as pa
 
     net, places = touched[NET].to_numpy(), source.key_places
-    if delta.rows_in(delta.listed_files(table)) != single + int(net.sum()):
+    if changes.rows != single + int(net.sum()):
         return None
     keys, columns = touched.select(places), tuple(source.columns[place] for place in places)
     came, went = (_per_key(keys, np.maximum(sign * net, 0), "sum") for sign in (1, -1))
     if (came > 1).any() or (went > 1).any():
         return None
-    stand = _standing(table, [names[place] for place in places], keys.filter(pa.array(went == 0)), columns)
+    stand = _standing(changes, places, keys.filter(pa.array(went == 0)), columns)
     return None if (stand != 1).any() else np.where(net > 0, 1, 0)
 
 
@@ -188,11 +150,11 @@ def _per_key(keys: pa.Table, net: np.ndarray, function: str) -> np.ndarray:
     return found
 
 
-def _standing(table: DeltaTable, names: Sequence[str], keys: pa.Table, columns: tuple[Column, ...]) -> np.ndarray:
+def _standing(changes: Changes, places: Sequence[int], keys: pa.Table, columns: tuple[Column, ...]) -> np.ndarray:
     """How often each of `keys` stands in these columns, which are read only between their least and greatest values."""
     import pyarrow as pa
 
-    dataset = table.to_pyarrow_dataset()
+    dataset, names = changes.now, [changes.names[place] for place in places]
     kinds = [dataset.schema.field(name).type for name in names]
     same = [field.type.equals(kind) for field, kind in zip(keys.schema, kinds, strict=True)]
     bounds = [_between(name, keys[i]) for i, name in enumerate(names) if same[i]]
@@ -216,7 +178,7 @@ def _counted(scanner: pyarrow.dataset.Scanner, keys: pa.Table, columns: tuple[Co
         connection.register("k", _numbered(keys, labels))
         for batch in scanner.to_batches():
             if batch.num_rows:
-                rows = _declared(pa.table(batch), columns).rename_columns(labels)
+                rows = declared(pa.table(batch), columns).rename_columns(labels)
                 connection.register("t", rows)
                 query = f"select k.{ROW} r, count(*) n from t join k on {on} group by k.{ROW}"  # noqa: S608
                 found = connection.sql(query).to_arrow_table()

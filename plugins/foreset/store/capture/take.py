@@ -118,9 +118,9 @@ def _go(
     match way:
         case Unchanged():
             return nothing(spark, source.columns)
+        case Feed() | SnapshotDiff() if (counts := stage_here(origin, way, source, directory, single)) is not None:
+            return staged(spark, source.columns, directory, counts)
         case Feed(after, upto):
-            if (counts := stage_here(origin, way, source, directory, single)) is not None:
-                return staged(spark, source.columns, directory, counts)
             return stage_net(spark, origin.feed(after, upto), origin.at(upto), source.columns, directory)
         case SnapshotDiff(after, upto):
             return stage(
