@@ -84,11 +84,10 @@ def _format(path: Path) -> str:
 @contextmanager
 def opened(files: Files, dialect: Dialect, folder: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection in which the rows of the files are the view `raw`; what does not fit in memory goes to `folder`."""
-    import duckdb
+    from foreset.store import scratch
 
     limits: Any = {"memory_limit": "1GB", "temp_directory": folder, "preserve_insertion_order": "false"}
-    with duckdb.connect(config=limits) as connection:
-        connection.execute("SET TimeZone = 'UTC'")
+    with scratch.opened(limits) as connection:
         with reading(files):
             if files.format == "csv":
                 csv_rows(connection, files.paths, dialect.delimiter, dialect.encoding, Path(folder))
