@@ -18,7 +18,7 @@ OUR_WORDS = frozenset(
         "select distinct from where and or not as is null union all join semi anti on true false limit group by having "
         "create temp table view insert into drop cast try_cast case when then else end sum min max count filter "
         "tinyint smallint integer bigint hugeint float double boolean varchar blob date timestamp decimal "
-        "table_name duckdb_tables struct_pack k v",
+        "table_name duckdb_tables struct_pack k v except left coalesce must_be_read",
     )
 )
 
