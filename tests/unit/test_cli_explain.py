@@ -86,3 +86,24 @@ def test_a_refused_spec_is_shown_as_check_shows_it(tmp_path: Path) -> None:
     assert (shown.code, shown.out) == (2, "")
     assert "bad.yaml:3:20: error[FS" in shown.err
     assert "  |   v: {columns: {a: strng}" in shown.err
+
+
+def test_views_that_are_kept_in_ways_of_their_own_are_explained_too(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("""group: own
+sources:
+  p: {table: s/p, columns: {n: int}}
+domains:
+  d:
+    provider: files
+    options: {path: x.csv, format: csv}
+    functions: {f: {args: {a: int}, results: {b: int}}}
+views:
+  on_read: {columns: {n: int, m: int}, evaluate: on_read, rules: ["on_read(N, M) :- p(N), in(M, d:f(3))"]}
+  asked: {columns: {n: int, m: int}, rules: ["asked(N, M) :- p(N), in(M, d:f(N))"]}
+""")
+    for option in ("--rules", "--steps"):
+        shown = foreset("explain", "own", option, "--specs", str(tmp_path))
+        assert (shown.code, shown.err) == (0, "")
+    assert "its rules are evaluated in memory, by solvers, and compared with what was there" in shown.out
+    assert "whoever is asked answers, and compared with what was there" in shown.out
+    assert foreset("explain", "own.asked", "--steps", "--specs", str(tmp_path)).code == 0

@@ -81,6 +81,10 @@ def _steps(found: Ready, stratum: StratumFacts, strategy: str) -> tuple[str, tup
     from foreset.explain.strata import SMALL
     from foreset.plan.translate import translate
 
+    home = next(each for each in found.layering.strata if each.number == stratum.number)
+    if home.own_way:
+        what = "whoever is asked answers" if home.called else "its rules are evaluated in memory, by solvers"
+        return ("ask" if home.called else "constrain"), (Line("own way", f"{what}, and compared with what was there"),)
     admitted = {each.strategy: each for each in stratum.strategies}
     asked = "" if stratum.groups and strategy not in admitted else strategy  # groups are kept in ways of their own
     taken = asked or next(each.strategy for each in stratum.auto if each.night == SMALL)
@@ -90,7 +94,6 @@ def _steps(found: Ready, stratum: StratumFacts, strategy: str) -> tuple[str, tup
         )
     if not admitted[taken].admitted:
         return taken, (Line("refused", f"none: {admitted[taken].note}"),)
-    home = next(each for each in found.layering.strata if each.number == stratum.number)
     return taken, describe(translate(home, taken), found.program.columns_of())
 
 

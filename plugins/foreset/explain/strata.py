@@ -131,7 +131,8 @@ def _strategies(stratum: Stratum) -> tuple[str, ...]:
 
 def _view(program: Program, layering: Layering, stratum: Stratum, view: View) -> ViewFacts:
     columns = program.columns_of()
-    found = maintenance_rules(view, stratum, columns) if not (view.aggregation or view.called) else ()
+    own_way = view.aggregation or view.called or view.constrained  # kept otherwise than by Algorithm 1
+    found = () if own_way else maintenance_rules(view, stratum, columns)
     return ViewFacts(
         view.name,
         {column.name: str(column.type) for column in view.columns},
