@@ -92,6 +92,30 @@ def test_a_rule_that_fails_names_what_came_into_its_sources(nights: Nights) -> N
     assert did(nights)["contains"] == "failed"
 
 
+GROUPS = """group: parts
+owner: plant-data
+sources:
+  uses: {table: plant/uses, columns: {part: bigint, needs: bigint}}
+  banned: {table: plant/banned, columns: {part: bigint}}
+views:
+  contains:
+    columns: {part: bigint, n: bigint}
+    rules: ["contains(P, N) :- N = sum{Q, R | uses(P, Q), uses(Q, R)}"]
+  tainted: {columns: {part: bigint}, rules: ["tainted(P) :- contains(P, _), banned(P)"]}
+"""
+
+
+def test_what_stands_behind_a_view_fails_as_the_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first stratum holds the groups, which nobody sees."""
+    monkeypatch.setattr("tests.unit.report_nights.SPEC", GROUPS)
+    nights = Nights(tmp_path / "groups")
+    nights.fail("n1", "stratum-1", errors.EvaluationError("overflow in a sum"))
+    run = reading.read_run(nights.layout, "n1")
+    assert run.at_work == ("contains",)
+    assert did(nights, "n1")["contains"] == "failed"
+    assert "~" not in "".join(advice(run))
+
+
 def test_the_machine_is_for_the_doctor(nights: Nights) -> None:
     nights.fail("n2", "stratum-2", errors.EnvironmentFault("the disk is full", "make room"))
     assert steps(nights) == ("Make room.", "Run `foreset doctor`: it says what is still wrong.", AGAIN)

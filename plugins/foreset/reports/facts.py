@@ -7,6 +7,7 @@ from typing import Any
 
 from foreset.ir.hidden import all_in_words
 from foreset.ir.program import is_hidden
+from foreset.ir.rules import owner
 from foreset.reports.directory import Directory, Facts, moment
 from foreset.reports.model import Expectation, Failure, Quality, SourceLine, Step, Verification, ViewLine
 from foreset.store.attempts import FailedAttempt
@@ -71,6 +72,19 @@ def failures(directory: Directory) -> tuple[Failure, ...]:
         )
         for event in directory.all("failed")
     )
+
+
+def at_work(directory: Directory, phase: str) -> tuple[str, ...]:
+    """The views on which a phase is at work; what stands behind a view counts as the view."""
+    strata = directory.layering.strata if directory.layering else ()
+    rules = (
+        rule
+        for stratum in strata
+        if phase == f"stratum-{stratum.number}"
+        for view in stratum.views
+        for rule in view.rules
+    )
+    return tuple(dict.fromkeys(map(owner, rules)))
 
 
 def last_attempt(found: FailedAttempt) -> Failure:

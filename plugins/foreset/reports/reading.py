@@ -226,6 +226,7 @@ def _of_directory(ledger: Ledger, found: Directory, scheduler: str = "") -> Run:
         owner=_spoken(found).owner,
         schedule=_spoken(found).schedule,
         timezone=_spoken(found).timezone,
+        at_work=facts.at_work(found, failure.phase) if failure else (),
         graph=_graph(found),
     )
 

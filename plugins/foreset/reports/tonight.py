@@ -29,7 +29,7 @@ def failed_names(run: Run) -> frozenset[str]:
         case "capture":
             return frozenset({rest} & {line.name for line in run.sources})
         case "stratum":
-            return frozenset(line.name for line in run.views if str(line.stratum) == rest)
+            return frozenset(run.at_work)
         case "quality":
             broken = run.quality.broken if run.quality else ()
             return frozenset(one.view for one in broken if one.severity == "critical")
