@@ -139,3 +139,11 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory, text: bytes) -> None:
         shown = foreset(*command, "--specs", str(folder))
         assert "internal error" not in shown.err, shown.err
         assert shown.code in (0, 2, 3), shown
+
+
+def test_what_does_not_fit_the_tables_is_json_too() -> None:
+    shown = foreset("check", "--against-warehouse", "--json")
+    assert shown.code == 2
+    (fault,) = shown.data["diagnostics"]
+    assert (fault["code"], fault["file"], fault["line"], fault["column"]) == ("FS680", "view_specs/good.yaml", 3, 17)
+    assert shown.data["warehouse"] == []

@@ -56,7 +56,7 @@ views:
 """
 HIDDEN = re.compile(r"[a-z0-9]~|~[a-z0-9:]|\b[a-z]+:[a-z]+_[0-9a-f]{8}")
 COMMANDS = [
-    ("refresh", "g", "--mode", "recompute"),
+    ("refresh", "g", "--mode", "recompute", "--json"),
     ("status",),
     ("status", "--json"),
     ("report", "g"),

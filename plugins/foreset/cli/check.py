@@ -76,16 +76,18 @@ def check(
 
 
 def _held_to_tables(group: Understood, warehouse: str) -> Understood:
-    """The group with the faults of its sources, as tables are now."""
+    """The group with the faults of its sources, as tables are now; those of its rules may be there as well."""
     from dataclasses import replace
 
     from foreset.refresh.against import source_faults
     from foreset.session.locations import absolute_warehouse
+    from foreset.spec.load import load_text
 
-    if group.written is None or group.errors:
+    written = group.written or load_text(group.source, group.file).program
+    if written is None:
         return group
-    faults = source_faults(absolute_warehouse(warehouse), group.written)
-    return replace(group, diagnostics=(*group.diagnostics, *faults))
+    found = (*group.diagnostics, *source_faults(absolute_warehouse(warehouse), written))
+    return replace(group, diagnostics=tuple(sorted(found, key=lambda one: one.span)))
 
 
 def _ahead(found: Sequence[Understood], warehouse: str) -> list[Forecast]:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from foreset.ir.hidden import in_words
 from foreset.ir.program import Program, auxiliaries, is_hidden
 from foreset.plan.frozen import Request
 from foreset.refresh.amending import only_edits
@@ -179,10 +180,18 @@ def _with_auxiliaries(program: Program, name: str, views: Mapping[str, ViewResul
     """What was done for a view, hidden views included: they are there for nothing else."""
     found = views[name]
     below = [views[hidden] for hidden in auxiliaries(program, name)]
-    read = Counter(found.rows_read)
-    for one in below:
-        read.update(one.rows_read)
+    read = Counter[str]()
+    for one in (found, *below):
+        read.update(_in_words(one.rows_read))
     return replace(found, rows_read=dict(read), seconds=round(found.seconds + sum(one.seconds for one in below), 3))
+
+
+def _in_words(read: Mapping[str, int]) -> dict[str, int]:
+    """Rows that were read, by relations as people call them."""
+    found = Counter[str]()
+    for relation, rows in read.items():
+        found[in_words(relation)] += rows
+    return dict(found)
 
 
 def _where(facts: Mapping[str, Any]) -> tuple[str, str]:
@@ -195,7 +204,7 @@ def _result_of(group: str, row: ManifestRow, seconds: float) -> RefreshResult:
     records = {name: record for record in row.extra.get("strata", []) for name in record["views"]}
     views = {
         name: ViewResult(pin.inserted, pin.deleted, pin.strategy, pin.reason, records[name]["seconds"],
-                         records[name]["rounds"], records[name]["rows_read"],
+                         records[name]["rounds"], _in_words(records[name]["rows_read"]),
                          *_where(records[name]))
         for name, pin in row.views.items() if not is_hidden(name)
     }  # fmt: skip
