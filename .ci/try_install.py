@@ -52,9 +52,13 @@ PURE = (
 WITHOUT_REFRESH = tuple(
     Try(f"foreset {command}", code=MISSING, says='pip install "foreset[refresh]"')
     for command in ("refresh reach", "status", "show reach.closure", "changes reach.closure", "why reach.closure a,b",
-                    "verify reach", "rollback reach 1", "gc reach", "report reach", "edits reach")
+                    "verify reach", "rollback reach 1", "gc reach", "report reach", "edits reach",
+                    "import data/edge.csv other --no-key", "source add sales/edge")
 )  # fmt: skip
 IN_PROCESS = (
+    Try("foreset import data/edge.csv roads --key src,dst", says="made table roads"),
+    Try("foreset source add roads --group roads", says="made view_specs/roads.yaml"),
+    Try("foreset check --against-warehouse", says="ok"),
     Try("load a-b b-c"),
     Try("foreset refresh reach", says="committed"),
     Try("load c-d"),

@@ -49,6 +49,18 @@ def test_without_sample_data(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(foreset(*shlex.split(line)[1:]).code == 0 for line in tour(shown.out))
 
 
+def test_a_bare_install_gets_files_and_is_told_what_makes_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as bare:
+        bare.setattr("foreset.cli.init.find_spec", {}.get)
+        shown = foreset("init", "proj")
+    assert shown.code == 0
+    assert 'no tables were made: deltalake and duckdb are not installed; pip install "foreset[refresh]"' in shown.out
+    assert Path("proj/data/edge.csv").exists()
+    assert not Path("proj/warehouse").exists()
+    assert "foreset refresh" not in shown.out
+    assert "made   table sales/edge" in foreset("init", "proj").out
+
+
 def test_another_warehouse_gets_the_tables_and_the_tour_names_it() -> None:
     shown = foreset("init", "--warehouse", "wh")
     assert "made   table sales/edge in wh: 5 rows\n" in shown.out

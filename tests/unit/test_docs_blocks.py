@@ -64,7 +64,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "expectations").mkdir()
     shutil.copy(ROOT / "expectations" / "great_expectations.yml", folder / "expectations")
     warehouse = foreset.open(warehouse=str(folder / "warehouse"), specs=str(folder / "view_specs"), spark="nowhere")
-    for number, edges in enumerate(NIGHTS, start=1):
+    sample = (ROOT / "plugins" / "foreset" / "cli" / "templates" / "edge.csv").read_text().split()[1:]
+    first = [tuple(line.split(",")) for line in sample]  # what `foreset init` begins with
+    for number, night in enumerate(NIGHTS, start=1):
+        edges = [*first, *night] if number == 1 else night
         table = pa.table({"src": [edge[0] for edge in edges], "dst": [edge[1] for edge in edges]})
         feed = {"delta.enableChangeDataFeed": "true"}
         write_deltalake(folder / "warehouse" / "sales" / "edge", table, mode="append", configuration=feed)

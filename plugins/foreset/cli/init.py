@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 
+NEEDED = ("deltalake", "duckdb")  # to make tables; what only concerns definitions works without them
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="Where; it is made if need be.")]
 NoData = Annotated[bool, typer.Option("--no-data", help="No sample data: only specs, as for tables of your own.")]
 Example = Annotated[bool, typer.Option("--example", help="Add a second group: a tour of the language.")]
@@ -40,7 +42,8 @@ def init(
     except OSError as error:
         raise EnvironmentFault(f"{error.filename} cannot be written: {error.strerror}") from error
     root, made, there = _root(directory, warehouse), dict[str, int](), list[str]()
-    if not no_data:
+    able = not no_data and all(map(find_spec, NEEDED))
+    if able:
         made, there = make_tables(directory, specs.as_posix(), root, example=example)
     if json:
         say_json({"directory": directory, "written": written, "kept": kept, "tables": made, "tables_kept": there})
@@ -52,11 +55,14 @@ def init(
         *(f"made   table {name} in {Path(root).name}: {rows} row{'s' * (rows != 1)}" for name, rows in made.items()),
         *(f"kept   table {name}{left}" for name in there),
     ])  # fmt: skip
+    if not (able or no_data):
+        say(f"no tables were made: {' and '.join(NEEDED)} are not installed; pip install \"foreset[refresh]\", "
+            "then `foreset init` again")  # fmt: skip
     options = "".join(
         f" --{name} {value}" for name, value, usual in (("specs", specs, SPECS), ("warehouse", warehouse, WAREHOUSE))
         if value != usual
     )  # fmt: skip
-    say(["", "Next:", *_next(directory, options, data=not no_data)])
+    say(["", "Next:", *_next(directory, options, data=able)])
 
 
 def _root(directory: Path, warehouse: str) -> str:
