@@ -134,6 +134,22 @@ def test_types_can_be_said() -> None:
     assert types(table) == {"id": "integer", "full_name": "string", "zip": "integer"}
 
 
+def test_a_text_that_is_asked_for_stays_as_it_is() -> None:
+    table = taken('id,n\n1,07\n2,""\n3,\n', "--key", "id", "--columns", "n:string")
+    assert [row["n"] for row in rows(table)] == ["07", "", None]
+    table = taken('id,n\n1,7\n2,""\n3,\n', "--replace", "--columns", "n:string")
+    assert [row["n"] for row in rows(table)] == ["7", "", None]
+    assert [row["n"] for row in rows(taken('id,n\n1,7\n2,""\n', "--replace"))] == [7, None]
+    assert [row["n"] for row in rows(taken('id,n\n1,07\n2,""\n', "--replace", "--columns", "n:int"))] == [7, None]
+
+
+def test_types_of_parquet_can_be_said_too() -> None:
+    pq.write_table(pa.table({"id": [1, 2], "n": ["7", ""], "f": [1.5, 2.0]}), "p.parquet")
+    assert foreset("import", "p.parquet", "t", "--key", "id", "--columns", "n:int,f:decimal(4,1),id:string").code == 0
+    assert rows(DeltaTable("warehouse/t")) == [
+        {"id": "1", "n": 7, "f": Decimal("1.5")}, {"id": "2", "n": None, "f": Decimal("2.0")}]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("columns", "said"),
     [

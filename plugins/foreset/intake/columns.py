@@ -94,9 +94,7 @@ def _planned(name: str, kind: Type, one: Found) -> Planned:
     if kind == one.type and one.value:
         return Planned(name, kind, one, one.value, one.exact, one.note)
     note = one.note if kind == one.type or (kind == TIMESTAMP and one.note == UTC) else ""
-    text = one.text
-    if kind.name != "string" and one.type.name == "string" and not one.value:
-        text = f"NULLIF({text}, '')"  # an empty text says no value of another type
+    text = one.text if kind.name == "string" else f"NULLIF({one.text}, '')"  # an empty text says no other value
     return Planned(name, kind, one, cast(kind, text), "" if kind == one.type else says(kind, text), note)
 
 
@@ -111,9 +109,7 @@ def _check_values(connection: duckdb.DuckDBPyConnection, columns: Sequence[Plann
     open_ = [one for one in columns if one.exact]
     if not open_:
         return
-    bad = [f"{one.found.text} IS NOT NULL AND NOT coalesce({one.exact}, false)" for one in open_]
-    bad = [f"{text} AND {one.found.text} <> ''" if one.type.name != "string" else text
-           for text, one in zip(bad, open_, strict=True)]  # fmt: skip
+    bad = [f"{one.found.text} <> '' AND NOT coalesce({one.exact}, false)" for one in open_]
     asked = [fact for text, one in zip(bad, open_, strict=True)
              for fact in (f"count_if({text})", f"min({one.found.text}) FILTER (WHERE {text})")]  # fmt: skip
     (row,) = connection.execute(f"SELECT {', '.join(asked)} FROM {ROWS}").fetchall()

@@ -78,7 +78,7 @@ def look(connection: duckdb.DuckDBPyConnection, format_: str) -> Look:
     for i, (name, _) in enumerate(pairs):
         facts = _Facts(*(fact or 0 for fact in counts[i * width : (i + 1) * width]))
         kind, note = _of_json(facts) if format_ == "json" else _of_text(facts)
-        columns.append(Found(name, kind, texts[i] if kind == STRING else filled[i], note=note))
+        columns.append(Found(name, kind, texts[i], note=note))
     return Look(count, tuple(columns))
 
 
