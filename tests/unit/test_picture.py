@@ -15,7 +15,7 @@ from tests.cases_runner import case_files, case_id, check_file
 from tests.cli_runner import foreset
 
 from foreset.explain.graph import Edge, Graph, Kind, Node, graph_of
-from foreset.explain.picture import RULES, State, Tonight, drawing, file
+from foreset.explain.picture import RULES, State, Tonight, drawing, file, shortened
 from foreset.explain.placing import Sizes, place
 from foreset.spec.load import load_file, load_text
 
@@ -121,9 +121,15 @@ def test_words_of_a_spec_are_text_and_nothing_else() -> None:
     titles = [one.text for one in root.iter(f"{{{SVG}}}title")]
     assert any(SHOWN in str(title) for title in titles)
     (shown,) = [one.text for one in root.iter(f"{{{SVG}}}text") if str(one.text).startswith("vv")]
-    assert shown == "v" * 23 + "…"
+    assert shown == "v" * 14 + "…" + "v" * 9
     assert any("v" * 99 in str(title) for title in titles), "the whole name is shown when pointed at"
     assert [one.get("href") for one in root.iter(f"{{{SVG}}}a")] == [f'x"{SHOWN}']
+
+
+def test_long_names_stay_apart() -> None:
+    names = [f"what_each_customer_ordered_in_{month}" for month in ("january", "february")]
+    assert [shortened(name) for name in names] == ["what_each_cust…n_january", "what_each_cust…_february"]
+    assert shortened("x" * 24) == "x" * 24
 
 
 def test_a_file_is_whole_and_a_drawing_leaves_its_colours_to_the_page() -> None:

@@ -14,7 +14,7 @@ from html import escape as as_markup
 from foreset.explain.graph import ASKED, Graph, Kind, Node
 from foreset.explain.placing import Box, Placed, Sizes, Trunk, place
 
-LETTERS = 24  # of a name; a longer one is shortened, and whole when pointed at
+LETTERS, TAIL = 24, 9  # of a name, and of its end; a longer one is shortened, and whole when pointed at
 LETTER, EDGE, MARK = 7.7, 12.0, 18.0  # widths: a letter, the rim of a box, a mark in it
 MARGIN = 14.0
 LEGEND_LINE, LEGEND_WIDTH = 24.0, 420.0
@@ -159,8 +159,8 @@ def _sizes(graph: Graph, tonight: Changes) -> Sizes:
 
 
 def shortened(name: str) -> str:
-    """A name that is not too long for its box."""
-    return name if len(name) <= LETTERS else name[: LETTERS - 1] + "…"
+    """A name that is not too long for its box: long names often differ at their ends only."""
+    return name if len(name) <= LETTERS else f"{name[: LETTERS - TAIL - 1]}…{name[-TAIL:]}"
 
 
 def _node(box: Box, sizes: Sizes, lines: int, tonight: Tonight | None, link: str | None) -> str:
