@@ -53,6 +53,20 @@ def run_crash(text: str, _arguments: Mapping[str, str]) -> str:
         return render_text(understand(load_text(text)).diagnostics, {"spec.yaml": text})
 
 
+class Broken:
+    """The entry point of a package that cannot be imported."""
+
+    def load(self) -> None:
+        raise ImportError("no module\nnamed theirs")
+
+
+def run_package(text: str, _arguments: Mapping[str, str]) -> str:
+    """What is said where an installed package offers the aggregate `theirs`, and does not give it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("foreset.spec.registered._offered", lambda: {"theirs": Broken()})
+        return render_text(understand(load_text(text)).diagnostics, {"spec.yaml": text})
+
+
 @pytest.mark.parametrize("path", case_files("analyse"), ids=case_id)
 def test_case(path: Path) -> None:
-    check_file(path, {"check": run_check, "normalise": run_normalise, "crash": run_crash})
+    check_file(path, {"check": run_check, "normalise": run_normalise, "crash": run_crash, "package": run_package})

@@ -29,6 +29,13 @@ def internal(span: Span, what: str) -> Diagnostic:
     return Diagnostic("FS640", f"internal error: {what}: this is a fault of Foreset, not of this spec", span, hint)
 
 
+def broken_package(name: str, span: Span, what: str) -> Diagnostic:
+    """An aggregate that an installed package offers and does not give."""
+    message = f"aggregate `{name}` of an installed package cannot be loaded: {' '.join(what.split())[:200]}"
+    hint = "mend or remove the package that has the entry point `foreset.aggregates`"
+    return Diagnostic("FS643", message, span, hint)
+
+
 # ---------------------------------------------------------------- the file
 def unreadable(file: str, reason: str) -> Diagnostic:
     """The file is not there, or is no file."""

@@ -165,6 +165,7 @@ def _program(node: Node, file: str, report: Report) -> Program | None:
     scope = Scope(frozenset((*fields.fields("sources").keys, *names)), frozenset((*BUILTINS, *aggregates)))
     views = tuple(_view(name, view, scope, tuple(names), report) for name, view in fields.fields("views").records())
     rounds = fields.values.get("max_rounds")
+    others = called(views, aggregates) - scope.aggregates
     program = Program(
         group=fields.text("group"),
         sources=sources,
@@ -175,7 +176,7 @@ def _program(node: Node, file: str, report: Report) -> Program | None:
         timezone=fields.text("timezone", "UTC"),
         tags=tuple(tag.value for tag in fields.list("tags") if isinstance(tag, Scalar)),
         max_rounds=int(rounds.value) if isinstance(rounds, Scalar) else DEFAULT_MAX_ROUNDS,
-        aggregates=(*aggregates.values(), *registered(called(views, aggregates) - scope.aggregates)),
+        aggregates=(*aggregates.values(), *registered(others, fields.span_of("group"), report)),
         domains=domains,
         file=file,
         span=fields.span_of("group"),

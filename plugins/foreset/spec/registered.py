@@ -12,9 +12,10 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from foreset.diagnostics import Report
+from foreset.diagnostics import Report, Span
 from foreset.ir.aggregates import BUILTINS, ELEMENT, Definition, Fold, InPython
 from foreset.ir.types import parse_type
+from foreset.spec.faults import broken_package
 from foreset.spec.grammar import parse_expression
 from foreset.spec.source import Passage, SourceText
 
@@ -48,10 +49,15 @@ def register_aggregate(name: str, aggregate: PythonAggregate) -> None:
     _registered[name] = _definition(name, aggregate)
 
 
-def registered(names: Set[str]) -> tuple[Definition, ...]:
+def registered(names: Set[str], span: Span, report: Report) -> tuple[Definition, ...]:
     """The definitions behind those of `names` that are offered; packages are asked only where some are not known."""
-    found = sorted(name for name in names if name in _registered or name in _offered())
-    return tuple(map(_found, found))
+    found = []
+    for name in sorted(name for name in names if name in _registered or name in _offered()):
+        try:
+            found.append(_found(name))
+        except Exception as error:  # noqa: BLE001 - whatever a package that is not ours does
+            report.add(broken_package(name, span, f"{type(error).__name__}: {error}"))
+    return tuple(found)
 
 
 def _found(name: str) -> Definition:
