@@ -61,7 +61,9 @@ def agree(view: View, mine: frozenset[Row], theirs: frozenset[Row]) -> bool:
     """The same rows; numbers that are rounded on the way may differ in their last digits."""
     if mine == theirs:
         return True
-    inexact = any(made.function in ROUNDED for rule in view.rules for one in rule.sets for made in one.aggregates)
+    made = {made.function for rule in view.rules for one in rule.sets for made in one.aggregates}
+    summed = "sum" in made and any(column.type.is_fractional for column in view.columns)  # of doubles, in some order
+    inexact = summed or not made.isdisjoint(ROUNDED)
     return inexact and {_rounded(row) for row in mine} == {_rounded(row) for row in theirs}
 
 
@@ -245,9 +247,10 @@ def _meet(select: _Select, number: int, one: SetOf, rule: Rule) -> None:
 
 
 def _only_keys(rule: Rule) -> set[str]:
-    """The variables of sets that no other literal joins, and that are no result."""
+    """The variables of sets that no other literal joins or compares, and that are no result."""
     named = {v.name for one in rule.sets for literal in one.body for v in literal_variables(literal)}
-    joined = {v.name for literal in rule.body if isinstance(literal, Atom) for v in literal_variables(literal)}
+    others = (literal for literal in rule.body if isinstance(literal, Atom | Comparison))
+    joined = {v.name for literal in others for v in literal_variables(literal)}
     return named - joined - {v.name for one in rule.sets for made in one.aggregates for v in variables(made.result)}
 
 
