@@ -67,14 +67,16 @@ def _derived(
     from foreset.engine.frames import Frames
     from foreset.engine.run import Engine
 
-    frames = Frames(context.spark, dict(schemas))
+    procedure = translate(stratum, "recompute")
+    helpers = {helper.name: tuple(column.type for column in helper.columns) for helper in procedure.helpers}
+    frames = Frames(context.spark, {**schemas, **helpers})
     for name in stratum.reads:
         if name in built:
             frames.put(Ref(name, Version.NEW), built[name])
         else:
             put_input(context, frames, name, new_only=True, distinct=False)
     engine = Engine(frames, context.program.max_rounds, listen=context.listen)
-    for phase in translate(stratum, "recompute").phases:
+    for phase in procedure.phases:
         engine.run(phase)
     return {name: frames.read(Ref(name, Version.FULL)) for name in stratum.names}
 
