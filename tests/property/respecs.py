@@ -10,6 +10,8 @@ from operator import eq, ge, gt, le, lt, ne
 from random import Random
 from typing import Any
 
+from tests.refresh_cases import load_program, spec_text
+
 from foreset.constraints.sorts import sort_of
 from foreset.ir.functions import ALL, COMPARING
 from foreset.ir.program import Column, Program, View
@@ -21,6 +23,27 @@ from foreset.rewrite.pipeline import prepare
 COMPARE: dict[str, Callable[[Any, Any], bool]] = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 WIDER = {SMALLINT: (INT, BIGINT, DOUBLE), INT: (BIGINT, DOUBLE), BIGINT: (DOUBLE,)}
 Condition = tuple[int, str, Value]  # the place of a column, an operator, a constant
+
+
+def with_sets(rng: Random, program: Program) -> Program:
+    """`program` with one more view, whose column is the set of what belongs to a key."""
+    relations = (*program.sources, *program.views)
+    able = [one for one in relations if len(one.columns) > 1 and not any(c.type.is_fractional for c in one.columns[:2])]
+    if not able:
+        return program
+    read = rng.choice(able)
+    key, element = (column.type for column in read.columns[:2])
+    text = f"""{spec_text(program, program.group)}\
+  zs:
+    columns: {{k: {_quoted(key)}, items: {_quoted(f"array<{element}>")}}}
+    rules:
+      - zs(K, S) :- S = collect{{Y | {read.name}(K, Y{", _" * (len(read.columns) - 2)})}}
+"""
+    return load_program(text, "random.yaml")
+
+
+def _quoted(kind: object) -> str:
+    return f'"{kind}"'
 
 
 # ---------------------------------------------------------------- columns
@@ -79,7 +102,8 @@ def _with(program: Program, name: str, columns: tuple[Column, ...], change: Call
 
     def rule(one: Rule) -> Rule:
         head = change(one.head) if one.head.relation == name else one.head
-        return replace(one, head=head, body=tuple(map(literal, one.body)))
+        sets = tuple(replace(each, body=tuple(map(literal, each.body))) for each in one.sets)
+        return replace(one, head=head, body=tuple(map(literal, one.body)), sets=sets)
 
     views = (
         replace(view, columns=columns if view.name == name else view.columns, rules=tuple(map(rule, view.rules)))
@@ -121,8 +145,9 @@ def correction(rng: Random, view: View, rows: Sequence[Row], domain: Callable[[T
     known = [i for i, column in enumerate(view.columns) if sort_of(column.type) is not None]
     if not known:
         return None
-    some = rng.choice(rows) if rows and rng.random() < 0.75 else tuple(domain(c.type) for c in view.columns)
-    row = tuple(domain(c.type) if value is None else value for value, c in zip(some, view.columns, strict=True))
+    drawn = {i: domain(view.columns[i].type) for i in known}
+    some = rng.choice(rows) if rows and rng.random() < 0.75 else None
+    row = {i: drawn[i] if some is None or some[i] is None else some[i] for i in known}
     names = [column.name for column in view.columns]
     if rng.random() < 0.35 and len(known) == len(names):
         return Correction(view.name, "insert", tuple((names[i], "=", row[i]) for i in known))

@@ -44,6 +44,10 @@ views:
     columns: {a: int, n: bigint}
     rules:
       - n(X, N) :- N = count{Y | t(X, Y)}
+  w:
+    columns: {a: int, all: array<int>}
+    rules:
+      - w(X, S) :- S = collect{Y | t(X, Y)}
 """
 Rows = frozenset[Row]
 Test = Callable[[Row], bool]
@@ -51,13 +55,13 @@ Test = Callable[[Row], bool]
 
 def random_edit(rng: Random, number: int) -> tuple[Edit, str, Test]:
     """An edit, its view, and the same region as Python."""
-    view = rng.choice(("t", "t", "u", "n"))
-    kind = rng.choice(("delete", "delete", "insert"))
+    view = rng.choice(("t", "t", "u", "n", "w"))
+    kind = "delete" if view == "w" else rng.choice(("delete", "delete", "insert"))  # no region has a set
     x, y = rng.choice(NODES), rng.choice(NODES)
     if kind == "insert" or rng.random() < 0.5:
-        text, test = (f"a = {x}", lambda r: r[0] == x) if view == "u" else (
+        text, test = (f"a = {x}", lambda r: r[0] == x) if view in ("u", "w") else (
             f"A = {x}, {'n' if view == 'n' else 'b'} = {y}", lambda r: r[0] == x and r[1] == y)  # fmt: skip
-    elif view == "u":
+    elif view in ("u", "w"):
         text, test = f"a >= {x}, a != {y}", lambda r: r[0] >= x and r[0] != y
     else:
         other = "n" if view == "n" else "b"
@@ -93,7 +97,8 @@ def truth(edges: Rows, edits: list[tuple[Edit, str, Test]]) -> dict[str, Rows]:
         t |= more
     u = corrected("u", {(x,) for x, y in t if (y, x) not in t and x != 3})
     n = corrected("n", {(x, len({b for a, b in t if a == x})) for x in {a for a, _ in t}})
-    return {"t": frozenset(t), "u": frozenset(u), "n": frozenset(n)}
+    w = corrected("w", {(x, tuple(sorted(b for a, b in t if a == x))) for x in {a for a, _ in t}})
+    return {"t": frozenset(t), "u": frozenset(u), "n": frozenset(n), "w": frozenset(w)}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -107,7 +112,7 @@ def test_edits_outlast_random_nights(seed: int) -> None:
     assert prepared.layering is not None
     replica = Replica(prepared.program, prepared.layering)
     edges: Rows = frozenset()
-    before = {name: frozenset[Row]() for name in "tun"}
+    before = {name: frozenset[Row]() for name in "tunw"}
     for night in range(NIGHTS):
         came = {(rng.choice(NODES), rng.choice(NODES)) for _ in range(rng.randint(0, 3))} - edges
         went = frozenset(row for row in edges if rng.random() < 0.25)
