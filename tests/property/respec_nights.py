@@ -95,7 +95,8 @@ class Nights:
 
     def respec(self) -> None:
         """Other columns; edits that do not fit them are taken back."""
-        found = respecced(self.rng, self.program)
+        tried = (respecced(self.rng, self.program) for _ in range(5))  # rules often allow no other type
+        found = next((one for one in tried if one is not None), None)
         if found is None:
             return
         self.program = found
@@ -144,10 +145,10 @@ def random_nights(seed: int, warehouse: str, specs: Path, spark: SparkSession | 
     wh = foreset.open(warehouse, str(specs), spark)
     nights = Nights(wh, spec, warehouse, case, rng, case.program)
     for number in range(NIGHTS):
-        if number and rng.random() < 0.7:
+        if number and rng.random() < 0.85:
             nights.respec()  # what it takes back is published with the sources as they were read last
         nights.write(number)
-        wh.refresh("found", rng.choice(("auto", "auto", "incremental", "recompute")), verify=60)
+        wh.refresh("found", rng.choice(("auto", "auto", "incremental", "recompute")), verify=200)
         nights.holds(f"night {number + 1}")
         for _ in range(rng.choice((0, 1, 1, 2, 3))):
             if nights.edits and rng.random() < 0.25:

@@ -51,7 +51,7 @@ def respecced(rng: Random, program: Program) -> Program | None:
     """`program` with other columns of one or two views; None where its rules do not allow it."""
     found = program
     for view in rng.sample(program.views, min(len(program.views), rng.choice((1, 1, 2)))):
-        change = rng.choice((_renamed, _renamed, _retyped, _retyped, _retyped, _reordered))
+        change = rng.choice((_renamed, _retyped, _retyped, _retyped, _reordered, _reordered))
         found = change(rng, found, next(one for one in found.views if one.name == view.name))
     return found if found != program and prepare(found).program is not None else None
 
