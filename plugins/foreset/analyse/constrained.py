@@ -43,9 +43,8 @@ def slips(view: View, among: Collection[str]) -> Iterator[Diagnostic]:
     for rule in () if view.evaluate else view.rules:
         if not rule.sets and not any(isinstance(one, Atom) and one.relation not in among for one in rule.body):
             continue  # of comparisons and regions only: what else could be meant
-        passed_on = {v.name for one in rule.body if isinstance(one, Atom) for v in literal_variables(one)}
-        known = bound_variables(rule, among)
-        for var in [v for v in open_columns(rule, among) if v.name not in passed_on][:1]:
+        known = bound_variables(rule, ())  # columns of other views of constraints may be handed on
+        for var in [v for v in open_columns(rule, among) if v.name not in known][:1]:
             span = var.span or rule.span or _NOWHERE
             stray = _stray(rule, var, known)
             if stray is not None:
