@@ -37,6 +37,7 @@ KINDS = {
     "changed": ("Changed rows", "rows that this refresh added or removed"),
     "unchanged": ("Unchanged rows", "rows that it left as they were"),
     "absent": ("Absent rows", "rows that could be there and are not: combinations of values that do occur"),
+    "derived": ("Derived rows", "rows that the rules give for rows of sources that changed: they must be there"),
     "all": ("Rows", "every row of the view"),
 }
 TELLING = 0.05  # an error rate above it says nothing that helps anybody
