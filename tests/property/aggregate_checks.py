@@ -51,7 +51,7 @@ def by_duckdb(case: Case, facts: Truth) -> Judged:
             except (aggregate_sql.Unsaid, duckdb.OutOfRangeException):
                 continue
             found.by_sql += 1
-            if not aggregate_sql.agree(view, state[view.name], theirs):
+            if not aggregate_sql.agree(view, case.program, state[view.name], theirs):
                 mine = state[view.name]
                 raise Difference(
                     f"night {night}, view {view.name}: full evaluation and DuckDB differ: "

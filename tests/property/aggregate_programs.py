@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from random import Random
 
 from tests.property.nights import nights_of
+from tests.property.own_aggregates import PARAMETERS, definitions, places_asked
 from tests.property.programs import Maker
 from tests.property.random_rules import OPERATORS, Body, Relation, sort_of
 from tests.refresh_cases import Case
 
-from foreset.analyse.aggregates import Resolved, resolve
+from foreset.analyse.aggregates import Resolved, prepared, resolve
 from foreset.analyse.binding import bound_as_written
+from foreset.analyse.scopes import with_groups
 from foreset.diagnostics import Span
 from foreset.ir.functions import type_of
 from foreset.ir.program import Column, Program, View
-from foreset.ir.rules import Aggregated, Atom, Comparison, Rule, SetOf
-from foreset.ir.terms import Call, Const, Term, Var
-from foreset.ir.types import INT, Type, decimal
+from foreset.ir.rules import Aggregated, Atom, Comparison, Literal, Rule, SetOf
+from foreset.ir.terms import Call, Const, Term, Var, names_in
+from foreset.ir.types import DOUBLE, INT, STRING, Type, array, decimal
 from foreset.rewrite.pipeline import prepare
+from foreset.spec.set_parts import set_name
 
 OFTEN = ("count", "sum", "min", "max", "count", "sum", "max")
 SELDOM = ("avg", "stddev", "arg_min", "arg_max", "string_agg", "collect", "median", "percentile", "bool_and", "bool_or")
-PAIRS = ("arg_min", "arg_max")
-_SHARES = (Decimal("0.25"), Decimal("0.50"), Decimal("0.90"))
+NOWHERE = Span("", 1, 1)
+_HALVES = (Const(Decimal("1.5"), decimal(2, 1)), Const(1.5, DOUBLE))  # they print alike
 
 
 def random_aggregates(seed: int) -> Case:
@@ -52,6 +56,13 @@ class _Outside(Body):
 class _Maker(Maker):
     """A program from `programs.py` with views of sets on top, and plain ones above these."""
 
+    def __init__(self, rng: Random) -> None:
+        super().__init__(rng)
+        self.null_share = rng.choice((0.0, 0.1, 0.25))
+        self.definitions = definitions(rng) if rng.random() < 0.7 else ()
+        self.known = prepared(self.definitions)[0]
+        self.bodies: list[tuple[tuple[Literal, ...], dict[str, Type]]] = []  # of sets, to be gathered otherwise
+
     def view_name(self) -> str:
         """v1, v2 ..."""
         self.counter += 1
@@ -59,7 +70,7 @@ class _Maker(Maker):
 
     def program(self) -> Program:
         """Sources and strata, then aggregates, then views that read and negate them."""
-        program = super().program()
+        program = replace(super().program(), aggregates=self.definitions)
         views = list(program.views)
         for _ in range(self.rng.choices((1, 2, 3), (40, 40, 20))[0]):
             view = self.aggregating(program, views)
@@ -67,11 +78,31 @@ class _Maker(Maker):
                 views.append(view)
                 if not any(column.type.element for column in view.columns):
                     self.lower.append(Relation(view.name, view.columns))
+                views += [other for other in self.likenesses(view) if _sound(replace(program, views=(*views, other)))]
         if self.rng.random() < 0.7:
             above = self.plain(must_negate=self.rng.random() < 0.7)
             if _sound(replace(program, views=(*views, above))):
                 views.append(above)
         return replace(program, views=tuple(views))
+
+    def likenesses(self, view: View) -> Iterator[View]:
+        """Views that hold nearly the same, so that what tells hidden views apart must be all that they are."""
+        (rule,) = view.rules
+        if rule.body or len(rule.sets) > 1:
+            return
+        (one,) = with_groups(rule).sets
+        name, counted = self.view_name(), [made.function for made in one.aggregates] == ["count"]
+        if counted and one.groups and self.rng.random() < 0.5:  # the same rows, of which fewer columns group
+            whole = replace(one, elements=(*map(Var, one.groups), *one.elements), groups=())
+            head = Atom(name, (one.aggregates[0].result,))
+            yield View(name, view.columns[-1:], (Rule(head, (), f"{name}#1", sets=(whole,)),))
+        elif names_in(*one.elements) and any(_half(term) for term in one.elements):  # a decimal for a double
+            elements = tuple(_other_half(term) for term in one.elements)
+            kind = {True: DOUBLE, False: decimal(38, 1)}
+            columns = tuple(replace(c, type=kind[c.type.name == "decimal"]) if c.type.is_fractional or
+                            c.type.name == "decimal" else c for c in view.columns)  # fmt: skip
+            other = replace(one, elements=elements, groups=())
+            yield View(name, columns, (replace(rule, head=replace(rule.head, relation=name), sets=(other,)),))
 
     def aggregating(self, program: Program, views: list[View]) -> View | None:
         """A view with one or two sets; None where chance put together what does not go."""
@@ -93,6 +124,8 @@ class _Maker(Maker):
         if self.rng.random() < 0.45 and (second := self.second(one, groups, around.types, kinds)):
             sets.append(second[0])
             kinds |= {n: kind for n, kind in {**second[1], **second[2]}.items() if n not in kinds}
+        elif one.local and self.rng.random() < 0.3 and (twin := self.twin(one, groups)):
+            sets.append(twin)
         beside = any(set_.local for set_ in sets[1:]) and not one.local  # a `setof` shows what it groups by
         hidden = 0.7 if beside else 0.2
         shown = [n for n in kinds if n not in groups or self.rng.random() >= hidden or one.local]
@@ -120,6 +153,11 @@ class _Maker(Maker):
                 return found
         return None
 
+    def twin(self, one: SetOf, groups: dict[str, Type]) -> SetOf | None:
+        """Braces of one result over wider elements, `T = avg{X | ...}, T = avg{X, I | ...}`: both must come to it."""
+        others = bound_as_written(one.body) - groups.keys() - names_in(*one.elements)
+        return replace(one, elements=(*one.elements, Var(self.rng.choice(sorted(others))))) if others else None
+
     def around(self) -> Body:
         """Literals beside the sets; their variables are called otherwise than those of sets."""
         made = _Outside(apart=self.rng.random() < 0.8)
@@ -140,6 +178,9 @@ class _Maker(Maker):
 
         `keys` are to group again; `known` are variables of the rule around it, which any literal may use.
         """
+        if self.bodies and not known and self.rng.random() < 0.3:
+            literals, types = self.rng.choice(self.bodies)
+            return self.gathering(var, Body(list(literals), dict(types)), {}, keys)
         shared = {n: kind for n, kind in {**known, **keys}.items() if kind.element is None}
         body = Body(types={n: kind for n, kind in shared.items() if self.rng.random() < 0.8})
         outer = {n: kind for n, kind in body.types.items() if n in known}
@@ -153,6 +194,14 @@ class _Maker(Maker):
             self.compare(body)
         if self.rng.random() < 0.7:
             self.reach_out(body, outer)
+        if not outer:
+            self.bodies.append((tuple(body.literals), dict(body.types)))
+        return self.gathering(var, body, outer, keys)
+
+    def gathering(
+        self, var: str, body: Body, outer: dict[str, Type], keys: dict[str, Type]
+    ) -> tuple[SetOf, dict[str, Type], dict[str, Type]] | None:
+        """What a set gathers of its body, what groups it, and what is made of it."""
         bound = bound_as_written(body.literals)
         names = [n for n in bound if n not in {*outer, *keys} or self.rng.random() < 0.1]
         names.sort()
@@ -174,7 +223,11 @@ class _Maker(Maker):
                                         strict=True)), single=local)  # fmt: skip
         if not made:
             return None
+        if width == 1 and not local and self.rng.random() < 0.1 and kinds.keys() >= {*element}:
+            results[var] = array(type_of(terms[0], kinds) or kinds[element[0]])  # the set itself
         one = SetOf(terms, tuple(body.literals), Var(var), made, tuple(n for n in free if n not in element), local)
+        if local:  # as the parser calls them
+            one = replace(one, var=Var(set_name(Var(f"{var}0"))))
         return one, {n: body.types[n] for n in grouping}, results
 
     def reach_out(self, body: Body, outer: dict[str, Type]) -> None:
@@ -193,6 +246,8 @@ class _Maker(Maker):
         others = [n for n in outer if outer[n].is_integral]
         if others and kinds[name].is_integral and self.rng.random() < 0.3:
             return Call(self.rng.choice("-+"), (Var(name), Var(self.rng.choice(others))))
+        if kinds[name].is_integral and self.rng.random() < 0.2:
+            return Call("*", (Var(name), self.rng.choice(_HALVES)))
         return Var(name)
 
     def aggregates(
@@ -202,8 +257,9 @@ class _Maker(Maker):
         made: list[Aggregated] = []
         results: dict[str, Type] = {}
         for i in range(1 if single else self.rng.choices((1, 2, 3), (60, 25, 15))[0]):
-            one = Aggregated(*self.chosen(len(element)), Var(f"{var}{i}"))
-            found = resolve(one, element, {}, Span("", 1, 1))
+            again = [each.function for each in made if each.function in PARAMETERS]
+            one = Aggregated(*self.chosen(element, again), Var(f"{var}{i}"))
+            found = resolve(one, element, self.known, NOWHERE)
             if isinstance(found, Resolved):
                 kind = type_of(found.term, {str(k): need.type for k, need in enumerate(found.needs)})
                 if kind is not None:
@@ -211,15 +267,41 @@ class _Maker(Maker):
                     results[f"{var}{i}"] = kind
         return tuple(made), results
 
-    def chosen(self, width: int) -> tuple[str, tuple[Term, ...]]:
-        """An aggregate and what stands beside the set."""
-        name = self.rng.choice(OFTEN if self.rng.random() < 0.7 else SELDOM)
-        if name in PAIRS or name == "count" or width == 1:
-            places: tuple[int, ...] = ()
+    def chosen(self, element: tuple[Type, ...], again: list[str]) -> tuple[str, tuple[Term, ...]]:
+        """An aggregate and what stands beside the set; some of `again`, with another parameter."""
+        if again and self.rng.random() < 0.7:
+            name = again[0]
+        elif self.rng.random() < 0.45 and (own := self.fitting(element)):
+            name = self.rng.choice(own)
         else:
-            places = (self.rng.randint(1, width),)
-        share = (Const(self.rng.choice(_SHARES), decimal(2, 2)),) if name == "percentile" else ()
-        return name, (*share, *(Const(place, INT) for place in places))
+            name = self.rng.choice(OFTEN if self.rng.random() < 0.7 else SELDOM)
+        places = places_asked(self.rng, name, len(element), self.known)
+        return name, (*self.parameter(name), *(Const(place, INT) for place in places))
+
+    def fitting(self, element: tuple[Type, ...]) -> list[str]:
+        """The aggregates of the spec that take such elements; of decimals DuckDB has other types."""
+        if any(kind.name == "decimal" for kind in element):
+            return []
+        found = {name: resolve(Aggregated(name, (), Var("_")), element, self.known, NOWHERE) for name in self.known}
+        return sorted(name for name, one in found.items() if isinstance(one, Resolved))
+
+    def parameter(self, name: str) -> tuple[Const, ...]:
+        """A constant beside the set, where the aggregate takes one."""
+        if name == "percentile":
+            return (Const(Decimal(self.rng.choice(PARAMETERS[name])), decimal(2, 2)),)
+        if name == "string_agg" and self.rng.random() < 0.8:
+            return (Const(self.rng.choice(PARAMETERS[name]).strip('"'), STRING),)
+        return ()
+
+
+def _half(term: Term) -> bool:
+    return isinstance(term, Call) and term.args[-1] in _HALVES
+
+
+def _other_half(term: Term) -> Term:
+    if not isinstance(term, Call) or not _half(term):
+        return term
+    return replace(term, args=(*term.args[:-1], _HALVES[1 - _HALVES.index(term.args[-1])]))
 
 
 def _sound(program: Program) -> bool:

@@ -13,7 +13,9 @@ from functools import cache
 
 import duckdb
 import pyarrow as pa
+from tests.property.own_aggregates import built_in, in_sql, is_inexact
 
+from foreset.ir.aggregates import Definition
 from foreset.ir.program import Column, Program, View
 from foreset.ir.rules import Aggregated, Atom, Comparison, Literal, Negation, Rule, SetOf, Test, literal_variables
 from foreset.ir.terms import Call, Const, Row, Term, Value, Var, variables
@@ -24,7 +26,7 @@ from foreset.store.types import arrow_type
 
 OPERATORS = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 Outside = Mapping[str, str]  # where the variables of the rule are
-ROUNDED = ("avg", "stddev", "median", "percentile")  # other steps, other last digits
+Definitions = Mapping[str, Definition]
 
 
 class Unsaid(Exception):
@@ -41,7 +43,7 @@ def contents(view: View, program: Program, database: Mapping[str, frozenset[Row]
         connection.register(name, pa.table(arrays, names=[c.name for c in relation]))
     found: set[Row] = set()
     for rule in view.rules:
-        text = _query(rule, columns)
+        text = _query(rule, columns, {one.name: one for one in program.aggregates})
         for row in connection.execute(text).fetchall():
             found.add(tuple(_value(v, c.type) for v, c in zip(row, view.columns, strict=True)))
     return frozenset(found)
@@ -57,13 +59,14 @@ def _connection() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(config={"threads": 1})
 
 
-def agree(view: View, mine: frozenset[Row], theirs: frozenset[Row]) -> bool:
+def agree(view: View, program: Program, mine: frozenset[Row], theirs: frozenset[Row]) -> bool:
     """The same rows; numbers that are rounded on the way may differ in their last digits."""
     if mine == theirs:
         return True
+    known = {one.name: one for one in program.aggregates}
     made = {made.function for rule in view.rules for one in rule.sets for made in one.aggregates}
     summed = "sum" in made and any(column.type.is_fractional for column in view.columns)  # of doubles, in some order
-    inexact = summed or not made.isdisjoint(ROUNDED)
+    inexact = summed or any(is_inexact(name, known) for name in made)
     return inexact and {_rounded(row) for row in mine} == {_rounded(row) for row in theirs}
 
 
@@ -89,6 +92,7 @@ class _Select:
     """Tables and conditions so far, and where each variable is."""
 
     columns: Mapping[str, tuple[Column, ...]]
+    known: Definitions = field(default_factory=dict)
     tables: list[str] = field(default_factory=list)
     where: list[str] = field(default_factory=list)
     at: dict[str, str] = field(default_factory=dict)
@@ -173,6 +177,8 @@ def _term(term: Term, at: Mapping[str, str]) -> str:
             return at[name]
         case Const(value=str() as text):
             return "'" + text.replace("'", "''") + "'"
+        case Const(value=float() as number):
+            return f"CAST({number} AS DOUBLE)"
         case Const(value=value, type=kind):
             return f"CAST('{value}' AS DATE)" if kind.name == "date" else str(value).lower()
         case Call(function="neg", args=(only,)):
@@ -206,8 +212,8 @@ def _names(one: SetOf) -> set[str]:
     return inside | {v.name for term in one.elements for v in variables(term)}
 
 
-def _query(rule: Rule, columns: Mapping[str, tuple[Column, ...]]) -> str:
-    select = _Select(columns)
+def _query(rule: Rule, columns: Mapping[str, tuple[Column, ...]], known: Definitions) -> str:
+    select = _Select(columns, known)
     atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
     for i, atom in enumerate(atoms):
         select.join(atom, f"t{i}")
@@ -233,7 +239,7 @@ def _meet(select: _Select, number: int, one: SetOf, rule: Rule) -> None:
     takes from other sets joins as rows do.
     """
     named = _named_beside(one, rule)
-    text, names, outer = _set(one, number, {n: p for n, p in select.at.items() if n in named}, named, select.columns)
+    text, names, outer = _set(one, number, {n: p for n, p in select.at.items() if n in named}, named, select)
     select.tables.append(f"{'LATERAL ' if outer else ''}({text}) s{number}")
     keys = _only_keys(rule)
     select.where += [f"{place} IS NOT NULL" for name, place in outer.items() if name not in keys]
@@ -303,10 +309,10 @@ def _unknown(one: SetOf, rule: Rule) -> set[str]:
 
 
 def _set(
-    one: SetOf, number: int, outside: Outside, named: set[str], columns: Mapping[str, tuple[Column, ...]]
+    one: SetOf, number: int, outside: Outside, named: set[str], around: _Select
 ) -> tuple[str, list[str], Outside]:
     """The groups of a set with what is made of it, the variables that it gives, and those that it takes."""
-    inner = _conjunction(one, columns, number, outside)
+    inner = _conjunction(one, around.columns, number, outside)
     gathered = {v.name for term in one.elements for v in variables(term)}
     inside = dict.fromkeys(v.name for literal in one.body for v in literal_variables(literal))
     groups = [n for n in inside if n in inner.at and n[0] != "_" and n not in gathered and n not in one.free]
@@ -317,26 +323,18 @@ def _set(
     source = f" FROM {', '.join(inner.tables)}" if inner.tables else ""
     members = f"SELECT DISTINCT {', '.join(picked)}{source}{where}"
     keys = ", ".join(f'"{n}"' for n in groups)
-    results = [made.result.name for made in one.aggregates if isinstance(made.result, Var)]
-    width = len(one.elements)
-    made = ", ".join(f'{_aggregate(a, width)} AS "{r}"' for a, r in zip(one.aggregates, results, strict=True))
+    aggregates = one.aggregates
+    if one.var.name in named and not one.local:  # the set itself
+        aggregates = (*aggregates, Aggregated("collect", (), one.var))
+    results = [made.result.name for made in aggregates if isinstance(made.result, Var)]
+    texts = [_aggregate(each, len(one.elements), around.known) for each in aggregates]
+    made = ", ".join(f'{text} AS "{result}"' for text, result in zip(texts, results, strict=True))
     tail = f" GROUP BY {keys}" if keys else ""
     head = f"{keys}, {made}" if keys else made
     return f"SELECT {head} FROM ({members}) m{tail} HAVING count(*) > 0", [*groups, *results], inner.outer
 
 
-def _aggregate(made: Aggregated, width: int) -> str:
-    places = [a.value - 1 for a in made.args if isinstance(a, Const) and isinstance(a.value, int)]
-    share = next((a.value for a in made.args if isinstance(a, Const) and not isinstance(a.value, int)), None)
-    x, y = (f"e{(places or [0])[0]}", f"e{(places or [0, 1])[1]}" if made.function.startswith("arg") else "")
-    texts = {
-        "count": "count(*)", "sum": f"sum({x})", "avg": f"avg({x})", "min": f"min({x})", "max": f"max({x})",
-        "stddev": f"stddev_samp({x})", "bool_and": f"bool_and({x})", "bool_or": f"bool_or({x})",
-        "arg_min": f"(list({x} ORDER BY {y}, {x}) FILTER ({x} IS NOT NULL AND {y} IS NOT NULL))[1]",
-        "arg_max": f"(list({x} ORDER BY {y} DESC, {x} DESC) FILTER ({x} IS NOT NULL AND {y} IS NOT NULL))[1]",
-        "string_agg": f"string_agg({x}, ',' ORDER BY {x})", "collect": f"list({x} ORDER BY {x} NULLS FIRST)",
-        "median": f"quantile_cont(CAST({x} AS DOUBLE), 0.5)",
-        "percentile": f"quantile_cont(CAST({x} AS DOUBLE), {share})",
-    }  # fmt: skip
-    assert width
-    return texts[made.function]
+def _aggregate(made: Aggregated, width: int, known: Definitions) -> str:
+    elements = [f"e{i}" for i in range(width)]
+    name = made.function
+    return in_sql(name, made.args, elements, known) if name in known else built_in(name, made.args, elements)

@@ -26,6 +26,7 @@ from foreset.plan.choose import Choice, Situation, Size
 from foreset.plan.translate import translate
 from foreset.reference.naive import evaluate
 from foreset.reference.replica import Chooser, Delta, Replica
+from foreset.rewrite.pipeline import as_written
 
 Rows = frozenset[Row]
 Database = dict[str, Rows]
@@ -113,13 +114,14 @@ class Tally:
 
 
 def truth(case: Case) -> Truth:
-    """Evaluate from scratch after each night, by two evaluators that share nothing."""
+    """Evaluate from scratch after each night, by two evaluators that share nothing; sets also as they are written."""
     program, layering = in_normal_form(case.program)
     kinds = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}
     try:
         oracle = Oracle(program, layering)
     except BeyondReach:
         oracle = None
+    written = as_written(case.program, program) if any(rule.sets for rule in case.program.rules) else None
     sources: Database = {source.name: frozenset() for source in program.sources}
     states: list[Database] = []
     counts: list[Counts] = []
@@ -130,6 +132,9 @@ def truth(case: Case) -> Truth:
         except Exception as error:
             raise Difference(f"naive, night {number}: {type(error).__name__}: {error}") from error
         states.append(state)
+        for view, rows in _as_written(written, sources).items() if written else ():
+            if view in kinds:
+                _same(state[view], rows, f"naive, night {number}, view {view}: rewritten and as written")
         if oracle is not None:
             try:
                 model = oracle.solve(sources)
@@ -140,6 +145,13 @@ def truth(case: Case) -> Truth:
                 _same(state[view], rows, f"oracles, night {number}, view {view}: naive and clingo")
             counts.append({view: _pairs(found) for view, found in model.derivations.items()})
     return Truth(program, layering, tuple(states), tuple(counts) if oracle is not None else None)
+
+
+def _as_written(judge: tuple[Program, Layering], sources: Database) -> Database:
+    """The same by the rules before their sets were rewritten."""
+    program, layering = judge
+    kinds = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}
+    return evaluate(layering.strata, sources, kinds, program.max_rounds)
 
 
 def after(sources: Mapping[str, Rows], night: Night) -> Database:

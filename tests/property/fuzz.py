@@ -3,6 +3,7 @@
     python -m tests.property.fuzz --programs 50000      from a seed of its own, which it prints
     python -m tests.property.fuzz --seed 381            one program again, as a `.case` if it fails
     python -m tests.property.fuzz --reader inproc       strategies by lot on the in-process reader
+    python -m tests.property.fuzz --pure 2000 --in-process 500      half of each with aggregates, one after the other
 
 Two processes. The first difference ends the run: the case is made small, and printed as it
 would be committed under tests/cases/refresh/.
@@ -21,8 +22,9 @@ from itertools import islice
 from multiprocessing import get_context
 from random import SystemRandom
 
+from tests.property.aggregate_checks import judge
 from tests.property.aggregate_programs import random_aggregates
-from tests.property.checks import Difference, Tally, check, truth
+from tests.property.checks import FIXED, Difference, Tally, check, truth
 from tests.property.inproc import check_in_process
 from tests.property.minimise import minimise
 from tests.property.programs import random_case
@@ -31,7 +33,14 @@ from tests.refresh_cases import Case, case_text, with_expectation
 CHUNK = 25
 PROCESSES = 2
 Check = Callable[[Case], Tally]
-CHECKS: dict[str, Check] = {"reference": check, "inproc": check_in_process, "inproc-aggregates": check_in_process}
+CHECKS: dict[str, Check] = {
+    "reference": check,
+    "aggregates": lambda case: judge(case, FIXED if case.seed % EVERY == 0 else ("counting",)).tally,
+    "inproc": check_in_process,
+    "inproc-aggregates": check_in_process,
+}
+EVERY = 10  # one program of so many that aggregate is maintained by every strategy
+PURE, IN_PROCESS = ("reference", "aggregates"), ("inproc", "inproc-aggregates")
 
 
 def made(seed: int, reader: str) -> Case:
@@ -47,11 +56,26 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, help="only this one")
     parser.add_argument("--minutes", type=float, default=0.0, help="stop after that long (default: never)")
     parser.add_argument("--reader", choices=tuple(CHECKS), default="reference", help="what runs the steps")
+    parser.add_argument("--pure", type=int, default=0, help="so many in all by the reference, half with aggregates")
+    parser.add_argument("--in-process", type=int, default=0, help="so many in all in process, half with aggregates")
     options = parser.parse_args(arguments)
+    if options.pure or options.in_process:
+        return every(options.pure, options.in_process, options.start)
     if options.seed is not None:
         return _report_one(options.seed, options.reader)
     start = SystemRandom().randrange(10**9) if options.start is None else options.start
     return run(start, options.programs, options.minutes, options.reader)
+
+
+def every(pure: int, in_process: int, start: int | None = None) -> int:
+    """Some programs on each reader, until a difference."""
+    first = SystemRandom().randrange(10**9) if start is None else start
+    for readers, programs in ((PURE, pure), (IN_PROCESS, in_process)):
+        for reader in readers if programs else ():
+            print(f"-- {reader}", flush=True)
+            if run(first, programs // len(readers), reader=reader):
+                return 1
+    return 0
 
 
 def run(start: int, programs: int, minutes: float = 0.0, reader: str = "reference") -> int:

@@ -6,28 +6,20 @@ rewritten rules, passed them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
+from tests import planted_sets
 from tests.refresh_cases import CASES, evaluated_state, read_case
 from tests.roads import FEED
 
 import foreset
-from foreset.analyse.scopes import with_groups
 from foreset.domains import registry
 from foreset.errors import VerificationFailed
-from foreset.ir.renaming import rename_literal
-from foreset.ir.rules import Atom, Literal, Rule, SetOf
-from foreset.ir.terms import Var
-from foreset.rewrite import split_aggregates
-from foreset.rewrite.ask_domains import Asking
 from foreset.rewrite.pipeline import as_written, prepare
-from foreset.rewrite.split_aggregates import Splitter
 from foreset.spec.load import load_text
 from foreset.testing.run import run_tests
 
@@ -46,6 +38,8 @@ views:
           rules: ["means(K, R) :- R = avg{X | n(K, X)}, R = avg{Y, X | n(K, X), n(K, Y)}"]}
   two: {columns: {k: string, n: bigint, t: bigint},
         rules: ["two(K, N, T) :- N = count{X | n(K, X)}, T = sum{Y | n(K, X), Y = 2 * X}"]}
+  lower: {columns: {k: string, r: double}, rules: ["lower(K, R) :- R = percentile(0.25){X | n(K, X)}"]}
+  upper: {columns: {k: string, r: double}, rules: ["upper(K, R) :- R = percentile(0.75){X | n(K, X)}"]}
   asked: {columns: {k: string, r: bigint}, rules: ["asked(K, R) :- N = count{X | n(K, X)}, in(R, d:g(N))"]}
   seen: {columns: {x: int, n: bigint}, rules: ["seen(Z, N) :- N = count{K | n(K, X), Z = 1}"]}
 tests:
@@ -58,69 +52,27 @@ tests:
       iqrs: [[a, 1.5], [b, 0.5], [null, 0.5]]
       means: [[a, 2.5], [b, 7.5]]
       two: [[a, 4, 20], [b, 2, 30], [null, 2, 22]]
+      upper: [[a, 3.25], [b, 7.75], [null, 5.75]]
       asked: [[a, 40], [b, 20], [null, 20]]
       seen: [[1, 3]]
 """
 
 
-def labelled_alike(whole: Callable[..., Any]) -> Callable[..., Any]:
-    """Variables were named without the parameter: two percentiles were one."""
-
-    def _planned(*given: Any) -> Any:
-        held, literals, wrong = whole(*given)
-        names = {each.shown.name: each.shown.name.removesuffix("_2") for each in held}
-        renamed = [replace(each, shown=Var(names[each.shown.name])) for each in held]
-        return renamed, [rename_literal(literal, names) for literal in literals], wrong
-
-    return _planned
-
-
-def named_alike(sets: tuple[SetOf, ...]) -> tuple[str, ...]:
-    """Two sets of one result had one name."""
-    return tuple(one.var.name.rstrip(".") for one in sets)
-
-
-def joined(whole: Callable[..., Any]) -> Callable[..., Any]:
-    """Views of groups were joined as relations are."""
-
-    def _set(self: Splitter, one: SetOf, *rest: Any) -> tuple[tuple[Literal, ...], Any]:
-        literals, wrong = whole(self, one, *rest)
-        return tuple(replace(each, groups=0) if isinstance(each, Atom) else each for each in literals), wrong
-
-    return _set
-
-
-def grouped_anew(whole: Callable[..., Any]) -> Callable[..., Any]:
-    """The sets of what a call asks for grouped by what the head of that rule names."""
-
-    def asks(self: Asking, rule: Rule) -> Iterator[tuple[str, Rule]]:
-        for called, part in whole(self, rule):
-            unread = tuple(replace(one, groups=()) for one in part.sets)
-            yield called, with_groups(replace(part, sets=unread))
-
-    return asks
-
-
-def one_derivation(_self: Splitter, _members: object) -> bool:
-    """Members were taken to have one derivation each."""
-    return True
-
-
-SLIPS: dict[str, tuple[object, str, object, str]] = {
-    "labels without parameters": (
-        split_aggregates, "_planned", labelled_alike(split_aggregates._planned), "iqrs"
-    ),
-    "sets of one name": (split_aggregates, "_names_of", named_alike, "means"),
-    "NULL groups joined": (Splitter, "_set", joined(Splitter._set), "two"),
-    "groups of another head": (Asking, "asks", grouped_anew(Asking.asks), "asked"),
-    "members counted twice": (Splitter, "_one_derivation", one_derivation, "seen"),
+SLIPS: dict[planted_sets.Slip, str] = {
+    planted_sets.labels_without_parameters: "iqrs",
+    planted_sets.sets_of_one_name: "means",
+    planted_sets.null_groups_joined: "two",
+    planted_sets.groups_of_another_head: "asked",
+    planted_sets.members_counted_twice: "seen",
+    planted_sets.named_without_parameters: "upper",
 }
 
 
-@pytest.fixture(autouse=True)
-def _here(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, name="patch")
+def _here(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     monkeypatch.setenv("FORESET_ENGINE", "inproc")
     monkeypatch.setitem(registry._registered, "tens", foreset.PythonDomain({"g": lambda n: [n * 10]}))
+    return monkeypatch
 
 
 def outcome() -> Any:
@@ -151,14 +103,13 @@ def test_what_is_right_passes(tmp_path: Path) -> None:
     assert refresh(tmp_path) == "passed"
 
 
-@pytest.mark.parametrize("slip", SLIPS)
-def test_a_slip_in_the_rewriting_is_seen(slip: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    where, attribute, planted, view = SLIPS[slip]
-    monkeypatch.setattr(where, attribute, planted)
+@pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip.__name__)
+def test_a_slip_in_the_rewriting_is_seen(slip: planted_sets.Slip, tmp_path: Path, patch: pytest.MonkeyPatch) -> None:
+    slip(patch)
     found = outcome()
     assert not found.differences, "full evaluation is of the rules as written, and right"
     wrong = {difference.view for each in found.faults.values() for difference in each}
-    assert view in wrong, found
+    assert SLIPS[slip] in wrong, found
     with pytest.raises(VerificationFailed):
         refresh(tmp_path)
 
