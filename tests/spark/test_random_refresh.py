@@ -23,7 +23,7 @@ from tests.roads import FEED
 from tests.spark.test_parts import in_parts
 
 import foreset
-from foreset.ir.program import Source
+from foreset.ir.program import Source, View
 from foreset.ir.terms import Row
 from foreset.ir.values import canonical
 from foreset.store.types import arrow_type
@@ -62,8 +62,8 @@ def write(path: str, source: Source, rows: list[Row], *, first: bool) -> None:
     write_deltalake(path, table, mode="overwrite", configuration=feed)
 
 
-def canonical_rows(table: pa.Table, case: Case, view: str) -> frozenset[Row]:
-    kinds = [column.type for column in next(v for v in case.program.views if v.name == view).columns]
+def canonical_rows(table: pa.Table, view: View) -> frozenset[Row]:
+    kinds = [column.type for column in view.columns]
     rows = (tuple(row.values()) for row in table.to_pylist())
     return frozenset(tuple(canonical(value, kind) for value, kind in zip(row, kinds, strict=True)) for row in rows)
 
@@ -97,10 +97,10 @@ def test_random_program(
             wh.refresh("found", MODES[number % 2], verify=60)
         now = states[number]
         for view in program.views:
-            plus, minus = (canonical_rows(t, case, view.name) for t in wh.changes(f"found.{view.name}"))
+            plus, minus = (canonical_rows(t, view) for t in wh.changes(f"found.{view.name}"))
             place = f"seed {seed}, night {number + 1}, view {view.name}"
             if wh.manifest("found")[-1]["seq"] == number + 1:
                 assert plus == now[view.name] - before[view.name], place
                 assert minus == before[view.name] - now[view.name], place
-            assert canonical_rows(wh.read(f"found.{view.name}"), case, view.name) == now[view.name], place
+            assert canonical_rows(wh.read(f"found.{view.name}"), view) == now[view.name], place
             before[view.name] = now[view.name]
