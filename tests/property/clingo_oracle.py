@@ -22,11 +22,11 @@ from decimal import Decimal
 
 import clingo
 
-from foreset.ir.aggregates import Accumulator, Kind
+from foreset.ir.aggregates import Accumulator, Fold, Kind
 from foreset.ir.program import Program, View
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test
 from foreset.ir.strata import Layering
-from foreset.ir.terms import Call, Const, Row, Term, Value, Var
+from foreset.ir.terms import Call, Const, Row, Term, Value, Var, names_in
 from foreset.ir.types import Type
 from foreset.ir.values import NAN
 
@@ -164,8 +164,20 @@ def _accumulator(each: Accumulator, held: str, element: list[str], member: str) 
             yield f"A = #sum{{ {values[0]},{tuples} : {there} }}, {filled} > 0, {odd} = 0"
             yield f"A = nan, {odd} > 0"
             yield f"A = null, {filled} = 0"
+        case Kind.FOLD if each.fold is not None and (added := _added(each.fold)) is not None:
+            given = [f"{_name(name)} = {value}" for (name, _), value in zip(each.fold.takes, values, strict=True)]
+            yield f"A = #sum{{ F,{tuples} : {', '.join((there, *given))}, F = {_term(added)} }}"
         case _:
             raise BeyondReach(each.kind)
+
+
+def _added(fold: Fold) -> Term | None:
+    """What each element adds, where a fold is a sum of that."""
+    match fold.zero, fold.add:
+        case Const(value=0), Call(function="+", args=(Var(name="A"), term)) if "A" not in names_in(term):
+            return term
+        case _:
+            return None
 
 
 def _relation(name: str) -> str:
