@@ -59,7 +59,7 @@ class _Maker(Maker):
     def __init__(self, rng: Random) -> None:
         super().__init__(rng)
         self.null_share = rng.choice((0.0, 0.1, 0.25))
-        self.definitions = definitions(rng) if rng.random() < 0.45 else ()
+        self.definitions = definitions(rng) if rng.random() < 0.4 else ()
         self.known = prepared(self.definitions)[0]
         self.bodies: list[tuple[tuple[Literal, ...], dict[str, Type]]] = []  # of sets, to be gathered otherwise
 
@@ -269,12 +269,12 @@ class _Maker(Maker):
 
     def chosen(self, element: tuple[Type, ...], again: list[str]) -> tuple[str, tuple[Term, ...]]:
         """An aggregate and what stands beside the set; some of `again`, with another parameter."""
-        if again and self.rng.random() < 0.7:
+        if again and self.rng.random() < 0.5:
             name = again[0]
-        elif self.rng.random() < 0.6 and (own := self.fitting(element)):
+        elif self.rng.random() < 0.5 and (own := self.fitting(element)):
             name = self.rng.choice(own)
         else:
-            name = self.rng.choice(OFTEN if self.rng.random() < 0.7 else SELDOM)
+            name = self.rng.choice(OFTEN if self.rng.random() < 0.75 else SELDOM)
         places = places_asked(self.rng, name, len(element), self.known)
         return name, (*self.parameter(name), *(Const(place, INT) for place in places))
 
