@@ -90,19 +90,23 @@ class _Maker(Maker):
         (rule,) = view.rules
         if rule.body or len(rule.sets) > 1:
             return
-        (one,) = with_groups(rule).sets
+        (one,) = with_groups(rule).sets  # nothing around it
         name, counted = self.view_name(), [made.function for made in one.aggregates] == ["count"]
+        head = replace(rule.head, relation=name)
         if counted and one.groups and self.rng.random() < 0.5:  # the same rows, of which fewer columns group
             whole = replace(one, elements=(*map(Var, one.groups), *one.elements), groups=())
-            head = Atom(name, (one.aggregates[0].result,))
-            yield View(name, view.columns[-1:], (Rule(head, (), f"{name}#1", sets=(whole,)),))
+            only = Atom(name, (one.aggregates[0].result,))
+            yield View(name, view.columns[-1:], (Rule(only, (), f"{name}#1", sets=(whole,)),))
+        elif any(made.function in PARAMETERS for made in one.aggregates):
+            other = replace(one, aggregates=tuple(map(self.with_parameter, one.aggregates)), groups=())
+            yield View(name, view.columns, (replace(rule, head=head, name=f"{name}#1", sets=(other,)),))
         elif names_in(*one.elements) and any(_half(term) for term in one.elements):  # a decimal for a double
             elements = tuple(_other_half(term) for term in one.elements)
             kind = {True: DOUBLE, False: decimal(38, 1)}
             columns = tuple(replace(c, type=kind[c.type.name == "decimal"]) if c.type.is_fractional or
                             c.type.name == "decimal" else c for c in view.columns)  # fmt: skip
             other = replace(one, elements=elements, groups=())
-            yield View(name, columns, (replace(rule, head=replace(rule.head, relation=name), sets=(other,)),))
+            yield View(name, columns, (replace(rule, head=head, name=f"{name}#1", sets=(other,)),))
 
     def aggregating(self, program: Program, views: list[View]) -> View | None:
         """A view with one or two sets; None where chance put together what does not go."""
@@ -124,8 +128,8 @@ class _Maker(Maker):
         if self.rng.random() < 0.45 and (second := self.second(one, groups, around.types, kinds)):
             sets.append(second[0])
             kinds |= {n: kind for n, kind in {**second[1], **second[2]}.items() if n not in kinds}
-        elif one.local and self.rng.random() < 0.3 and (twin := self.twin(one, groups)):
-            sets.append(twin)
+        elif one.local and self.rng.random() < 0.4 and (twins := self.twins(one, groups, results)):
+            sets, kinds = list(twins[0]), {**groups, **twins[1]}
         beside = any(set_.local for set_ in sets[1:]) and not one.local  # a `setof` shows what it groups by
         hidden = 0.7 if beside else 0.2
         shown = [n for n in kinds if n not in groups or self.rng.random() >= hidden or one.local]
@@ -153,10 +157,20 @@ class _Maker(Maker):
                 return found
         return None
 
-    def twin(self, one: SetOf, groups: dict[str, Type]) -> SetOf | None:
-        """Braces of one result over wider elements, `T = avg{X | ...}, T = avg{X, I | ...}`: both must come to it."""
-        others = bound_as_written(one.body) - groups.keys() - names_in(*one.elements)
-        return replace(one, elements=(*one.elements, Var(self.rng.choice(sorted(others))))) if others else None
+    def twins(
+        self, one: SetOf, groups: dict[str, Type], results: dict[str, Type]
+    ) -> tuple[tuple[SetOf, SetOf], dict[str, Type]] | None:
+        """Braces, and others of one result over wider elements: both must come to it.
+
+        Most often means, `T = avg{X | ...}, T = avg{X, I | ...}`, that agree where their sums do not.
+        """
+        others = sorted(bound_as_written(one.body) - groups.keys() - names_in(*one.elements))
+        if not others:
+            return None
+        if self.rng.random() < 0.7:
+            one = replace(one, aggregates=(Aggregated("avg", (), one.aggregates[0].result),))
+            results = dict.fromkeys(results, DOUBLE)  # of decimals it is none: then chance tries again
+        return (one, replace(one, elements=(*one.elements, Var(self.rng.choice(others))))), results
 
     def around(self) -> Body:
         """Literals beside the sets; their variables are called otherwise than those of sets."""
@@ -284,6 +298,13 @@ class _Maker(Maker):
             return []
         found = {name: resolve(Aggregated(name, (), Var("_")), element, self.known, NOWHERE) for name in self.known}
         return sorted(name for name, one in found.items() if isinstance(one, Resolved))
+
+    def with_parameter(self, made: Aggregated) -> Aggregated:
+        """The same with another parameter, if it takes one."""
+        if made.function not in PARAMETERS:
+            return made
+        places = tuple(arg for arg in made.args if isinstance(arg, Const) and arg.type == INT)
+        return replace(made, args=(*self.parameter(made.function), *places))
 
     def parameter(self, name: str) -> tuple[Const, ...]:
         """A constant beside the set, where the aggregate takes one."""

@@ -64,7 +64,7 @@ def write(path: str, source: Source, rows: list[Row], *, first: bool) -> None:
 
 def canonical_rows(table: pa.Table, view: View) -> frozenset[Row]:
     kinds = [column.type for column in view.columns]
-    rows = (tuple(row.values()) for row in table.to_pylist())
+    rows = (tuple(tuple(v) if isinstance(v, list) else v for v in row.values()) for row in table.to_pylist())
     return frozenset(tuple(canonical(value, kind) for value, kind in zip(row, kinds, strict=True)) for row in rows)
 
 

@@ -47,8 +47,8 @@ class AsWritten:
         """The rule with an atom for each of its sets."""
         body = list(rule.body)
         for number, one in enumerate(rule.sets):
-            whole = self._first.setdefault((rule.name, one.elements, one.body, one.var), one)
-            body += self._read(whole, number, rule)
+            key = (rule.name, replace(one, groups=(), around=None))  # a rule has its name to itself
+            body += self._read(self._first.setdefault(key, one), number, rule)
         return replace(rule, body=tuple(body), sets=()), ()
 
     def _read(self, one: SetOf, number: int, rule: Rule) -> list[Literal]:
