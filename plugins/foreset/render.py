@@ -149,6 +149,11 @@ def _escaped(text: str, more: str = "") -> str:
     return text
 
 
+def visible(text: str) -> str:
+    """`text` without the control characters that a terminal would obey."""
+    return "".join(char if char in "\n\t" or char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
 def html_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A small table for notebooks; nothing in it is markup."""
     names = "".join(f"<th>{escape(name)}</th>" for name in head)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 from foreset.diagnostics import did_you_mean
 from foreset.errors import SpecError, UsageError, keywords_named
-from foreset.render import Shown, html_table
+from foreset.render import Shown, html_table, visible
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,7 +82,7 @@ class Warehouse:
 
     def __repr__(self) -> str:
         told = [f"  {group}: {f'seq {seq}' if seq else 'never refreshed'}" for group, seq, _ in self._overview()]
-        return "\n".join([f"<Warehouse {self.root}, specs in {self.specs}>", *told])
+        return visible("\n".join([f"<Warehouse {self.root}, specs in {self.specs}>", *told]))
 
     def _repr_html_(self) -> str:
         rows = [(group, seq or "never refreshed", views) for group, seq, views in self._overview()]

@@ -66,6 +66,7 @@ def test_nothing_that_data_or_specs_hold_is_markup(tmp_path: Path) -> None:
         Proof("v", (evil,), "view")._repr_html_(),
         foreset.open(str(tmp_path / evil), evil)._repr_html_(),
     ]
+    assert "\x1b" not in repr(Proof("v", ("\x1b[2J",), "view")) + repr(foreset.open("\x1b[2J", "\x1b[2J"))
     assert all("<script>" not in text and "&lt;script&gt;" in text for text in shown)
 
 

@@ -66,7 +66,8 @@ def edits(
 ) -> None:
     """List the corrections that hold, oldest first."""
     from foreset.cli.opening import opened
-    from foreset.cli.output import say, say_json, visible
+    from foreset.cli.output import say, say_json
+    from foreset.render import visible
 
     found = opened(warehouse, specs).edits(group or None, undone=every)
     if json:

@@ -92,7 +92,8 @@ def _silent(_: Found) -> None:
 
 def _show(found: Found) -> None:
     """What was found, before anything is written."""
-    from foreset.cli.output import say, visible
+    from foreset.cli.output import say
+    from foreset.render import visible
 
     paths = found.files.paths
     what = paths[0] if len(paths) == 1 else f"{len(paths):,} files"

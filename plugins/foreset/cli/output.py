@@ -19,6 +19,7 @@ import typer
 
 from foreset.cli.exits import Exit
 from foreset.diagnostics import Diagnostic
+from foreset.render import visible
 
 
 def say(lines: str | Iterable[str]) -> None:
@@ -42,11 +43,6 @@ def complain_of_spec(faults: Sequence[Diagnostic]) -> None:
         with suppress(OSError, ValueError):
             sources[file] = Path(file).read_text(encoding="utf-8")
     _write(sys.stderr, render_text(faults, sources) + summary(faults))
-
-
-def visible(text: str) -> str:
-    """`text` without the control characters that a terminal would obey."""
-    return "".join(char if char in "\n\t" or char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 def say_json(data: object) -> None:

@@ -110,7 +110,7 @@ def status(group: Group = "", *, json: AsJson = False, specs: Specs = SPECS, war
 
 def _hold_lines(group: str, hold: dict[str, Any] | None) -> list[str]:
     """That refreshes are held, since when, and what ends it."""
-    from foreset.cli.output import visible
+    from foreset.render import visible
     from foreset.reports import words
     from foreset.reports.directory import moment
     from foreset.store.holds import release_command
@@ -124,7 +124,7 @@ def _hold_lines(group: str, hold: dict[str, Any] | None) -> list[str]:
 
 def _attempt_lines(attempt: dict[str, Any] | None) -> list[str]:
     """The last attempt, where it failed: when, at what, why, and what to run next."""
-    from foreset.cli.output import visible
+    from foreset.render import visible
     from foreset.reports import words
     from foreset.reports.directory import moment
 
@@ -232,7 +232,7 @@ def table(rows: pa.Table) -> list[str]:
 
 
 def _cell(value: object) -> str:
-    from foreset.cli.output import visible
     from foreset.refresh.written_rows import shown
+    from foreset.render import visible
 
     return visible(shown(value))

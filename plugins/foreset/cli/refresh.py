@@ -110,9 +110,9 @@ def checked(result: RefreshResult) -> str:
 
 def expected(quality: Mapping[str, Any]) -> list[str]:
     """The expectations in one line, and a line for each that warns."""
-    from foreset.cli.output import visible
     from foreset.ir.expectations import Severity
     from foreset.quality.outcome import failures, line, lingering, still
+    from foreset.render import visible
 
     if not quality.get("checked"):
         return []

@@ -34,8 +34,9 @@ def add(
 
     Comments and layout of the spec stay as they are. A spec that is not there is made, with a first view.
     """
-    from foreset.cli.output import say, say_json, visible
+    from foreset.cli.output import say, say_json
     from foreset.intake.sources import added, source_of, spec_of
+    from foreset.render import visible
     from foreset.session.locations import absolute_warehouse
 
     new = source_of(absolute_warehouse(warehouse), table, name)
@@ -60,7 +61,8 @@ def _next(place: Path, specs: Path) -> list[str]:
 
 
 def _told(new: NewSource, *, json: bool) -> None:
-    from foreset.cli.output import say, say_json, visible
+    from foreset.cli.output import say, say_json
+    from foreset.render import visible
 
     if json:
         say_json({"file": None, "made": False, **_facts(new)})

@@ -118,7 +118,7 @@ def summary(outcome: Outcome) -> str:
 
 
 def _told(*, quiet: bool) -> Callable[[str], None]:
-    from foreset.cli.output import visible
+    from foreset.render import visible
 
     def tell(line: str) -> None:
         if not quiet:

@@ -74,7 +74,8 @@ def unit_tests(
 
 
 def _text(group: Understood, outcome: Outcome) -> list[str]:
-    from foreset.cli.output import styled, visible
+    from foreset.cli.output import styled
+    from foreset.render import visible
     from foreset.testing.report import failure, place
 
     name = visible(f"{group.name}: {outcome.test.name}")

@@ -36,8 +36,9 @@ def why(
 
     From the supports of the row where the view keeps them (`strategy: stdel`), by its rules elsewhere.
     """
-    from foreset.cli.output import say, say_json, visible
+    from foreset.cli.output import say, say_json
     from foreset.refresh.proving import why as asked
+    from foreset.render import visible
     from foreset.verify.proof_text import proof_lines
 
     found, row = _asked(warehouse, specs, view, tuple_, at)
@@ -61,8 +62,9 @@ def why_not(
 
     The rules that come closest are first.
     """
-    from foreset.cli.output import say, say_json, visible
+    from foreset.cli.output import say, say_json
     from foreset.refresh.proving import missing
+    from foreset.render import visible
     from foreset.verify.proof_text import miss_lines
 
     found, row = _asked(warehouse, specs, view, tuple_, at)

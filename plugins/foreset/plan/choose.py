@@ -201,7 +201,7 @@ def _too_big(strategy: str, situation: Situation, changed: Mapping[str, Size]) -
     if past is not None:
         expected, recomputed = past
         if expected > recomputed:
-            told = f"{delta:,} changed rows would take {strategy} about {expected:.1f} s"
+            told = f"{delta:,} changed row{'s' * (delta != 1)} would take {strategy} about {expected:.1f} s"
             return f"{told}, a recompute took {recomputed:.1f} s"
         return ""
     if delta > rows:  # most are new, so a share of what was there would be no share

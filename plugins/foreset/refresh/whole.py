@@ -27,7 +27,7 @@ from foreset.refresh.publishing import publish
 from foreset.refresh.quality import quality
 from foreset.refresh.scheduling import run_strata, width
 from foreset.refresh.sharing import shared_looks
-from foreset.render import html_table
+from foreset.render import html_table, visible
 from foreset.session.lazy import activate, interrupt
 from foreset.store.epochs import close_run
 from foreset.store.layout import Layout
@@ -77,7 +77,7 @@ class RefreshResult:
 
     def __repr__(self) -> str:
         lines = [f"  {name} +{one.inserted:,} -{one.deleted:,} {one.strategy}" for name, one in self.views.items()]
-        return "\n".join([f"<RefreshResult {self.title}>", *lines])
+        return visible("\n".join([f"<RefreshResult {self.title}>", *lines]))
 
     def _repr_html_(self) -> str:
         head = ("view", "came", "went", "strategy", "reason")

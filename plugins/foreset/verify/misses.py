@@ -14,6 +14,7 @@ from foreset.ir.program import View
 from foreset.ir.rules import Atom, Literal, Negation, Rule
 from foreset.ir.terms import Row, Value
 from foreset.ir.text import print_literal
+from foreset.render import visible
 from foreset.rewrite.held_back import waits_for
 from foreset.verify.bodies import Bodies
 
@@ -47,7 +48,7 @@ class Miss:
     def __repr__(self) -> str:
         from foreset.verify.proof_text import rule_lines
 
-        return "\n".join(rule_lines(self))
+        return visible("\n".join(rule_lines(self)))
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"

@@ -16,6 +16,7 @@ from foreset.ir.program import Program, View
 from foreset.ir.rules import Atom, Rule
 from foreset.ir.supports import Support, reads_relations
 from foreset.ir.terms import Row, Value, Var
+from foreset.render import visible
 from foreset.verify.bodies import Bodies
 
 LEAVES = ("source", "answer", "edit")  # kinds of rows that nothing is below
@@ -63,7 +64,7 @@ class Proof:
     def __repr__(self) -> str:
         from foreset.verify.proof_text import proof_lines
 
-        return "\n".join(proof_lines(self, {}))
+        return visible("\n".join(proof_lines(self, {})))
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
