@@ -27,17 +27,17 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 def braces_are_deaf(patch: pytest.MonkeyPatch) -> None:
     """What a `setof` groups by does not group braces."""
-    beside = scopes._named_beside
+    beside = scopes.named_beside
 
     def named(one: SetOf, rule: Rule) -> frozenset[str]:
         return beside(one, replace(rule, sets=tuple(replace(each, local=True) for each in rule.sets)))
 
-    patch.setattr(scopes, "_named_beside", named)
+    patch.setattr(scopes, "named_beside", named)
 
 
 def nothing_around(patch: pytest.MonkeyPatch) -> None:
     """Outer variables have no value."""
-    patch.setattr(settle_sets, "outer", lambda one: ())  # noqa: ARG005 - in place of another
+    patch.setattr(settle_sets, "_with_around", lambda one, givers: one)  # noqa: ARG005 - in place of another
 
 
 def names_meet(patch: pytest.MonkeyPatch) -> None:

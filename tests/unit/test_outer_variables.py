@@ -48,6 +48,11 @@ def rows_of(*rules: str, o: frozenset[Row] = ROWS, p: frozenset[Row] = frozenset
         ("v(I, N) :- o(I, K, A), N = count{B - A | o(_, K, B)}", {(1, 4), (2, 4), (3, 4), (5, 1)}),
         ("v(I, N) :- o(I, K, A), setof(J, o(J, K, B), B > A, S), count(S, N)", {(1, 1), (2, 1)}),
         ("v(I, N) :- o(I, K, A), setof(J, B^o(J, K, B), B > A, S), count(S, N)", {(1, 2), (2, 1)}),
+        # D has its value from A: it groups, as every variable of the body of a `setof` does.
+        (
+            "v(I, N) :- o(I, K, A), setof((J, B), o(J, K, B), D = div(B - A, 5), S), count(S, N)",
+            {(1, 1), (2, 1), (3, 1), (5, 1)},
+        ),
     ],
 )
 def test_what_null_and_the_forms_mean(rule: str, rows: set[Row]) -> None:

@@ -23,22 +23,15 @@ def with_groups(rule: Rule) -> Rule:
         return rule
     sets = [_valued(one, rule) for one in rule.sets]
     rule = replace(rule, sets=tuple(sets))
-    short = {i: _grouping(one, named_beside(one, rule)) for i, one in enumerate(sets) if one.local}
-    braces = {name for names in short.values() for name in names}
-    found = {i: _grouping(one, braces | named_beside(one, rule)) for i, one in enumerate(sets) if not one.local}
-    groups = short | found
-    return replace(rule, sets=tuple(replace(one, groups=groups[i]) for i, one in enumerate(sets)))
-
-
-def outer(one: SetOf) -> tuple[str, ...]:
-    """The groups of a set that its own body gives no value."""
-    inside = bound_as_written(one.body)
-    return tuple(name for name in one.groups if name not in inside)
+    short = {i: _settled(one, named_beside(one, rule)) for i, one in enumerate(sets) if one.local}
+    braces = {name for one in short.values() for name in one.groups}
+    long = {i: _settled(one, braces | named_beside(one, rule)) for i, one in enumerate(sets) if not one.local}
+    return replace(rule, sets=tuple((short | long)[i] for i in range(len(sets))))
 
 
 def given(one: SetOf) -> frozenset[str]:
     """The variables that a set gives a value to: those it groups by, but for the outer ones, and its results."""
-    return (frozenset(one.groups) - set(outer(one))) | names_in(*(made.result for made in one.aggregates))
+    return (frozenset(one.groups) - set(one.outer)) | names_in(*(made.result for made in one.aggregates))
 
 
 def gathered_and_used(one: SetOf, rule: Rule) -> Iterator[tuple[str, Span | None]]:
@@ -55,17 +48,18 @@ def in_order(body: Collection[Literal]) -> tuple[Literal, ...]:
     return tuple(sorted(body, key=lambda one: (not isinstance(one, Atom), print_literal(nameless(one)))))
 
 
-def _grouping(one: SetOf, beside: Collection[str]) -> tuple[str, ...]:
-    """The grouping variables, in an order that names do not change; `beside` are those that the rest names."""
+def _settled(one: SetOf, beside: Collection[str]) -> SetOf:
+    """The set with its groups, in an order that names do not change; `beside` are the variables that the rest names."""
     inside, gathered = bound_as_written(one.body), names_in(*one.elements)
     named = dict.fromkeys(v.name for literal in in_order(one.body) for v in literal_variables(literal))
-    grouping = [name for name in named if name not in gathered and _may_group(name, one)]
-    grouping = [name for name in grouping if name in beside or (name in inside and not one.local)]
-    known = bound_as_written(one.body, grouping)
-    whole = names_in(*(term for term in one.elements if isinstance(term, Var)))
+    may = [name for name in named if name not in gathered and _may_group(name, one)]
+    compared = [name for name in may if name in beside and name not in inside]
+    bare = names_in(*(term for term in one.elements if isinstance(term, Var))) | bound_as_written(one.body, compared)
     used = dict.fromkeys(v.name for term in one.elements for v in variables(term))
-    from_outside = [n for n in used if n in beside and n not in known | whole and _may_group(n, one)]
-    return (*grouping, *from_outside)
+    computed = [name for name in used if name in beside and name not in bare and _may_group(name, one)]
+    known = bound_as_written(one.body, (*compared, *computed))
+    groups = [name for name in may if name in compared or (name in known and (name in beside or not one.local))]
+    return replace(one, groups=(*groups, *computed), outer=(*compared, *computed))
 
 
 def _may_group(name: str, one: SetOf) -> bool:

@@ -91,8 +91,8 @@ class SetOf:
 
     Variables of the body that are not in `elements` group. Not so `_`, those in `free`
     (`L^body`), and in the short form (`local`) those that nothing outside of the braces names.
-    `groups` and `around` hold what rewrite/settle_sets finds: what groups, and the part of the rule
-    that gives a value to those groups that the body only compares.
+    `groups`, `outer` and `around` hold what rewrite/settle_sets finds: what groups, what of it has its value
+    outside of the set, and the part of the rule that gives it.
     """
 
     elements: tuple[Term, ...]
@@ -103,6 +103,7 @@ class SetOf:
     local: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
     groups: tuple[str, ...] = ()
+    outer: tuple[str, ...] = ()
     around: Rule | None = None
     calls: tuple[DomainCall, ...] = ()  # whether values are in views that are kept by constraints
 

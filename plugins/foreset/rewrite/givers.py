@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from foreset.analyse.binding import assigned, bound_by_places
-from foreset.analyse.scopes import given, outer
+from foreset.analyse.scopes import given
 from foreset.diagnostics import Span
 from foreset.ir.functions import fallible
 from foreset.ir.rules import (
@@ -53,12 +53,12 @@ class Givers:
 
     def around(self, one: SetOf) -> Rule:
         """The part that gives the outer variables of a set their values."""
-        givers = self._sources(outer(one))
-        head = Atom("", tuple(map(Var, outer(one))), span=one.span)
+        givers = self._sources(one.outer)
+        head = Atom("", tuple(map(Var, one.outer)), span=one.span)
         return self._part(head, givers, [each for each in self.rule.sets if each in givers], one.span)
 
     def _calls_for(self, one: SetOf) -> list[DomainCall]:
-        return [source for source in self._sources(outer(one)) if isinstance(source, DomainCall)]
+        return [source for source in self._sources(one.outer) if isinstance(source, DomainCall)]
 
     def _part(self, head: Atom, givers: list[Giver], sets: list[SetOf], span: Span | None) -> Rule:
         calls = tuple(call for call in self.rule.calls if call in givers)
@@ -72,7 +72,7 @@ class Givers:
     # ------------------------------------------------------------ who gives what
     def _gathered(self, waiting: list[SetOf]) -> bool:
         for one in waiting:
-            if all(name in self.by for name in outer(one)):
+            if all(name in self.by for name in one.outer):
                 waiting.remove(one)
                 for name in given(one):
                     self.by.setdefault(name, one)
@@ -138,7 +138,7 @@ def _inputs(source: Giver) -> list[str]:
         case DomainCall(args=args):
             return [v.name for arg in args for v in variables(arg)]
         case SetOf():
-            return list(outer(source))
+            return list(source.outer)
         case Comparison():
             return [v.name for v in literal_variables(source)]
 

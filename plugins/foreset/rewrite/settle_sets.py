@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from foreset.analyse.binding import bound_by_places
 from foreset.analyse.faults import aggregates as faults
-from foreset.analyse.scopes import gathered_and_used, given, outer, with_groups
+from foreset.analyse.scopes import gathered_and_used, given, with_groups
 from foreset.diagnostics import Diagnostic, Span
 from foreset.ir.rules import Atom, Rule, SetOf, set_variables
 from foreset.rewrite.givers import Givers
@@ -26,7 +26,7 @@ def settled(rule: Rule, circle: Collection[str]) -> tuple[Rule, tuple[Diagnostic
     """The rule with `groups` and `around` of its sets; `circle` names the views that wait for the rule's own."""
     rule = with_groups(rule)
     wrong = tuple(fault for one in rule.sets for fault in _faults(one, rule))
-    if wrong or not any(map(outer, rule.sets)):
+    if wrong or not any(one.outer for one in rule.sets):
         return rule, wrong
     givers = Givers(rule, circle)
     wrong = tuple(fault for one in rule.sets if (fault := _without_value(one, rule, givers)))
@@ -36,7 +36,7 @@ def settled(rule: Rule, circle: Collection[str]) -> tuple[Rule, tuple[Diagnostic
 
 
 def _with_around(one: SetOf, givers: Givers) -> SetOf:
-    if not outer(one):
+    if not one.outer:
         return one
     part = givers.around(one)
     return replace(one, around=replace(part, sets=tuple(_with_around(each, givers) for each in part.sets)))
@@ -49,7 +49,7 @@ def _faults(one: SetOf, rule: Rule) -> list[Diagnostic]:
 
 def _without_value(one: SetOf, rule: Rule, givers: Givers) -> Diagnostic | None:
     """The first outer variable that nothing around the set gives a value."""
-    for name in outer(one):
+    for name in one.outer:
         if name in givers.by:
             continue
         span = next((v.span for v in set_variables(one) if v.name == name and v.span), one.span or _NOWHERE)
