@@ -100,8 +100,8 @@ class _Maker(Maker):
         elif any(made.function in PARAMETERS for made in one.aggregates):
             other = replace(one, aggregates=tuple(map(self.with_parameter, one.aggregates)), groups=())
             yield View(name, view.columns, (replace(rule, head=head, name=f"{name}#1", sets=(other,)),))
-        elif names_in(*one.elements) and any(_half(term) for term in one.elements):  # a decimal for a double
-            elements = tuple(_other_half(term) for term in one.elements)
+        elif any(map(_half, one.elements)) and not any(column.type.element for column in view.columns):
+            elements = tuple(map(_other_half, one.elements))  # a decimal for a double
             kind = {True: DOUBLE, False: decimal(38, 1)}
             columns = tuple(replace(c, type=kind[c.type.name == "decimal"]) if c.type.is_fractional or
                             c.type.name == "decimal" else c for c in view.columns)  # fmt: skip
