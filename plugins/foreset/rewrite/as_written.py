@@ -1,9 +1,9 @@
 """Sets as the rule says them, for those who judge what is kept: full evaluation in `foreset test`, and verification.
 
 It stands in the place of rewrite/split_aggregates, and shares nothing with it: what is kept and what it is held to may
-not have one fault. Nothing is merged here, and nothing is named by what it holds. Each aggregate of each set has
-accumulators of its own, which are built from the members of a group and read by their place; a set groups by what it
-grouped by in the rule that the user wrote, whatever rules are made of parts of that one.
+not have one fault (ADR 0110). Nothing is merged here, and nothing is named by what it holds. Each aggregate of each set
+has accumulators of its own, which are built from the members of a group and read by their place; a set groups by what
+it grouped by in the rule that the user wrote, whatever rules are made of parts of that one.
 """
 
 from __future__ import annotations
