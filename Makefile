@@ -6,6 +6,7 @@
 #   make test-tz     the same, twice, in processes whose time zone is not UTC
 #   make lint        ruff, mypy, import-linter, vulture
 #   make fuzz N=50000   random programs and nights against the reference
+#   make fuzz-all PURE=2000 IN_PROCESS=500 SPARK=50   random programs on every reader, half of them with aggregates
 #   make fuzz-check N=20000  specs with mutated rules: check, explain and test end in no internal error
 #   make fuzz-spark N=500   the same through Delta tables, each fifth in Spark; all refresh cases with every strategy
 #   make test-crash  kill -9 of refreshes at every point, five times each
@@ -63,7 +64,14 @@ fuzz: setup
 	@$(BIN)/python -m tests.property.fuzz --programs $(N)
 	@FORESET_FUZZ=$(N) $(BIN)/pytest tests/property --hypothesis-profile=fuzz $(ARGS)
 
-.PHONY: fuzz-check fuzz-spark test-crash test-install
+PURE ?= 2000
+IN_PROCESS ?= 500
+SPARK ?= 50
+fuzz-all: setup
+	@$(BIN)/python -m tests.property.fuzz --pure $(PURE) --in-process $(IN_PROCESS)
+	@FORESET_FUZZ_SPARK=$(SPARK) FORESET_ENGINE=spark $(BIN)/python -m pytest tests/spark/test_random_refresh.py $(ARGS)
+
+.PHONY: fuzz-all fuzz-check fuzz-spark test-crash test-install
 fuzz-check: setup
 	@$(BIN)/python -m tests.property.check_fuzz --specs $(N) $(ARGS)
 
