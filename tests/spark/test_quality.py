@@ -108,12 +108,13 @@ def test_a_critical_one_stops_before_the_commit(world: Cities) -> None:
     assert words(wh.read("reach.closure")) == {"ab", "ac", "bc"}
 
 
-@pytest.mark.parametrize("in_process_rows", [phase.IN_PROCESS_ROWS, 0])
+@pytest.mark.parametrize(("in_process_rows", "engine"), [(phase.IN_PROCESS_ROWS, "auto"), (0, "spark")])
 def test_known_violations_are_those_of_the_whole_state(
-    world: Cities, monkeypatch: pytest.MonkeyPatch, in_process_rows: int
+    world: Cities, monkeypatch: pytest.MonkeyPatch, in_process_rows: int, engine: str
 ) -> None:
     """Rows and bindings, counted in process or in Spark, night by night, against the published view."""
     monkeypatch.setattr(phase, "IN_PROCESS_ROWS", in_process_rows)
+    monkeypatch.setenv("FORESET_ENGINE", engine)
     world.expect({"deny": "closure(X, X)", "severity": "warning"}, {"not_null": "src", "severity": "warning"})
     wh = world.open()
     nights = ([], [("+", "ca"), ("+", (None, "b"))], [("+", "cd")], [("-", "bc"), ("+", "dd")], [("-", "dd")])

@@ -231,3 +231,42 @@ def test_a_table_without_a_feed_and_a_group_above_it(world: World) -> None:
     wh.refresh("above")
     assert ids(wh.read("shop.late")) == {6, 7, 8}
     assert ids(wh.read("above.even")) == {6, 8}
+
+
+DENYING = """\
+group: shop
+sources:
+  sale: {table: raw/sale, columns: {id: int, price: int}}
+  closed: {table: raw/closed, columns: {id: int}}
+views:
+  sold:
+    columns: {id: int, price: int}
+    rules: ["sold(I, P) :- sale(I, P)"]
+    expectations:
+      - {deny: "sold(I, P), P < 0", severity: warning}
+      - {deny: "sold(I, _), closed(I)", on: all, severity: warning}
+"""
+
+
+def test_a_deny_over_few_rows_needs_no_spark(world: World) -> None:
+    (world.specs / "shop.yaml").write_text(DENYING)
+    wh = world.open()
+
+    def write(table: str, rows: dict[str, list[int]]) -> None:
+        arrays = {name: pa.array(values, pa.int32()) for name, values in rows.items()}
+        write_deltalake(f"{world.root}/raw/{table}", pa.table(arrays), mode="append")
+
+    def outcomes() -> list[tuple[int, list[list[str]]]]:
+        found = wh.refresh("shop").quality["views"]["sold"]
+        return [(one["unexpected"], one["examples"]) for one in found]
+
+    write("sale", {"id": [1, 2, 2], "price": [10, 20, 20]})
+    write("closed", {"id": [7]})
+    assert outcomes() == [(0, []), (0, [])]
+    write("sale", {"id": [7, 3], "price": [-1, 5]})
+    assert outcomes() == [(1, [["7", "-1"]]), (1, [["7"]])]
+    write("sale", {"id": list(range(100, 130)), "price": [-5] * 30})
+    (negative, _), shut = outcomes()
+    assert (negative, shut) == (30, (1, [["7"]])), "on changes: what is new; on all: all"
+    write("closed", {"id": [3]})
+    assert outcomes() == [(0, []), (2, [["3"], ["7"]])]

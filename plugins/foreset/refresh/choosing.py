@@ -40,7 +40,7 @@ def of_circles(choice: Choice, keys: int | None) -> dict[str, str]:
 
 def situation_of(context: Context, stratum: Stratum) -> Situation:
     """What is known when the stratum's turn comes."""
-    sizes = {name: _size(context, name) for name in stratum.reads}
+    sizes = {name: size_of(context, name) for name in stratum.reads}
     rebuild = next((context.plan.rebuild[view] for view in stratum.names if view in context.plan.rebuild), "")
     for name in stratum.reads:
         if not rebuild and name in context.run.sources and capture_one(context, name)["taken_whole"]:
@@ -50,7 +50,8 @@ def situation_of(context: Context, stratum: Stratum) -> Situation:
     return Situation(sizes, rebuild, counted, cost_of(stratum.names, context.history))
 
 
-def _size(context: Context, name: str) -> Size:
+def size_of(context: Context, name: str) -> Size:
+    """How many rows a relation had, and how many came and went."""
     if name in context.run.sources:
         facts = capture_one(context, name)
         return Size(facts["inserted"], facts["deleted"], facts.get("rows") or 0)

@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import duckdb
+
+from foreset.inproc.budget import OutOfBounds
+from foreset.inproc.database import session
+from foreset.inproc.run import InProcess
+from foreset.inproc.tables import Tables
 from foreset.ir.program import Column
 from foreset.ir.rules import Rule, atoms
+from foreset.ir.steps import Procedure
 from foreset.ir.terms import Row
+from foreset.ir.types import Type
+from foreset.ir.values import sort_key
 from foreset.maintain.deny import denied, deny
+from foreset.plan.place import IN_PROCESS
 from foreset.refresh.capturing import capture_one
+from foreset.refresh.choosing import size_of
 from foreset.refresh.context import Context
 from foreset.refresh.fits import pin_of
+from foreset.refresh.inprocess import place_of
 from foreset.refresh.inputs import put_input, view_facts
+from foreset.refresh.inputs_here import Inputs
+from foreset.store.delta import SparkOnly
 from foreset.store.spark_values import collected
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+MOST_HERE = 100_000  # bindings that are told one by one; of more Spark tells
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +47,17 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Violations:
-    """The offending bindings: how many, some of them in order, and all of them."""
+    """The offending bindings: how many, some or all of them in order, and all of them."""
 
     count: int
     rows: tuple[Row, ...]
-    frame: DataFrame  # under names by position: variables may differ by their case alone
+    frame: DataFrame | None  # under names by position: variables may differ by their case alone; None: `rows` has all
 
 
 def reach_of(context: Context, rule: Rule) -> Reach:
     """What this refresh changed below a body."""
     changed, known = 0, context.previous is not None
-    for name in dict.fromkeys(atom.relation for atom, _ in atoms(rule)):
+    for name in _reads(rule):
         if name in context.run.sources:
             facts: Mapping[str, Any] = capture_one(context, name)
             changed += facts["inserted"] + facts["deleted"]
@@ -53,15 +70,48 @@ def reach_of(context: Context, rule: Rule) -> Reach:
 
 
 def violations(context: Context, rule: Rule, columns: Sequence[Column], limit: int, *, whole: bool) -> Violations:
-    """The bindings of a body: all that hold in the new state, or only those with a part that changed."""
-    from foreset.engine.frames import Frames
-    from foreset.engine.run import Engine
+    """The bindings of a body: all that hold in the new state, or only those with a part that changed.
 
+    In this process where little has to be looked at, as strata are; else in Spark.
+    """
     procedure = deny(rule, columns, whole=whole)
     schemas = {name: tuple(c.type for c in its) for name, its in context.program.columns_of().items()}
     schemas |= {helper.name: tuple(column.type for column in helper.columns) for helper in procedure.helpers}
+    reads = _reads(rule)
+    where = place_of(context, "recompute" if whole else "", {name: size_of(context, name) for name in reads})
+    if where.engine == IN_PROCESS:
+        with suppress(OutOfBounds, SparkOnly, duckdb.Error), session(spill=context.spill) as connection:
+            tables = Tables(connection, schemas, open=context.opened)
+            below = Inputs(context, tables, procedure.phases, building=whole, tallying=False)
+            for name in reads:
+                below.put(name)
+            return _here(tables, procedure, rule, [column.type for column in columns], context.program.max_rounds)
+    return _in_spark(context, procedure, schemas, rule, columns, limit, whole=whole)
+
+
+def _reads(rule: Rule) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(atom.relation for atom, _ in atoms(rule)))
+
+
+def _here(tables: Tables, procedure: Procedure, rule: Rule, kinds: Sequence[Type], max_rounds: int) -> Violations:
+    machine = InProcess(tables, max_rounds)
+    for phase in procedure.phases:
+        machine.run(phase)
+    found = tables.whole(denied(rule))
+    if found.rows > MOST_HERE:
+        raise OutOfBounds(f"more than {MOST_HERE:,} bindings are found")
+    return Violations(found.rows, tuple(sorted(tables.fetch(found, kinds), key=sort_key)), None)
+
+
+def _in_spark(
+    context: Context, procedure: Procedure, schemas: dict[str, tuple[Type, ...]], rule: Rule,
+    columns: Sequence[Column], limit: int, *, whole: bool,
+) -> Violations:  # fmt: skip
+    from foreset.engine.frames import Frames
+    from foreset.engine.run import Engine
+
     frames = Frames(context.spark, schemas)
-    for name in dict.fromkeys(atom.relation for atom, _ in atoms(rule)):
+    for name in _reads(rule):
         put_input(context, frames, name, new_only=whole, distinct=False)
     engine = Engine(frames, context.program.max_rounds)
     for phase in procedure.phases:

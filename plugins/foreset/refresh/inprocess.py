@@ -6,8 +6,7 @@ Nothing is staged before all phases are through, so Spark can take over at any m
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,27 +19,21 @@ from foreset.inproc.counters import CounterTables
 from foreset.inproc.database import session
 from foreset.inproc.delta import Stored
 from foreset.inproc.run import InProcess
-from foreset.inproc.sharing import near
-from foreset.inproc.tables import Part, Table, Tables
+from foreset.inproc.tables import Table, Tables
 from foreset.ir.program import Column
-from foreset.ir.reads import places_read
 from foreset.ir.steps import Procedure, Ref
 from foreset.ir.strata import Stratum
 from foreset.ir.types import BIGINT
 from foreset.ir.versions import Version
-from foreset.plan.choose import Mode, free
+from foreset.plan.choose import Mode, Size, free
 from foreset.plan.place import SPARK, Place, place
 from foreset.plan.translate import COUNTED, counts_itself, keeps_counters
-from foreset.refresh.bound import as_declared, bind_source, without
+from foreset.refresh.bound import as_declared
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.choosing import of_circles, situation_of
 from foreset.refresh.context import Context
-from foreset.refresh.fits import pin_of
-from foreset.refresh.inputs import view_facts
-from foreset.refresh.keys import single_rows
+from foreset.refresh.inputs_here import Inputs
 from foreset.refresh.staging import stage_arrow
-from foreset.store.capture.pins import RecordedPin
-from foreset.store.capture.stage import folder
 from foreset.store.delta import SparkOnly
 from foreset.store.types import column_names
 
@@ -54,13 +47,18 @@ ENGINES = ("auto", "spark", "inproc")
 
 def placed(context: Context, stratum: Stratum, choice: Choice) -> Place:
     """Where a stratum begins, from what is known of its inputs."""
+    return place_of(context, choice.strategy, situation_of(context, stratum).sizes)
+
+
+def place_of(context: Context, strategy: str, sizes: Mapping[str, Size]) -> Place:
+    """Where work on some relations begins, from what is known of them."""
     forced = os.environ.get(VARIABLE, "") or "auto"
     if forced not in ENGINES:
         raise UsageError(f"{VARIABLE} is {forced!r}", f"one of {', '.join(ENGINES)}")
-    for name in stratum.reads:
+    for name in sizes:
         if forced == "auto" and name in context.run.sources and capture_one(context, name)["rows"] is None:
             return Place(SPARK, f"the log of source {name} does not say how many rows it has")
-    return place(choice.strategy, situation_of(context, stratum).sizes, forced)
+    return place(strategy, sizes, forced)
 
 
 @dataclass(slots=True)
@@ -107,14 +105,12 @@ class _Run:
 
     def facts(self, folder: tuple[str, ...]) -> Facts:
         """Run all phases and stage what comes of them."""
+        below = Inputs(self.context, self.tables, self.procedure.phases, self.building, self.tallying)
         for name in self.stratum.reads:
-            if name in self.context.run.sources:
-                self._put_source(name)
-            else:
-                self._put_view(name)
+            below.put(name)
         for name in self.stratum.names:
             if self.choice.strategy != "spread":  # which reads no row of its view
-                self._put_old(name)
+                below.put_old(name)
         machine = InProcess(self.tables, self.context.program.max_rounds, listen=self._told)
         machine.may_give_up = free(self.stratum, Mode(self.context.plan.mode))
         if self.choice.strategy in COUNTED:
@@ -137,79 +133,7 @@ class _Run:
     def _told(self, event: dict[str, Any]) -> None:
         self.context.listen({**event, "stratum": self.stratum.number})
 
-    # ------------------------------------------------------------ inputs
-    def _put_source(self, name: str) -> None:
-        """The new state is the table; the old one is told from it by the differential: `new - plus + minus`."""
-        facts = capture_one(self.context, name)
-        new, came, went = (Ref(name, version) for version in (Version.NEW, Version.PLUS, Version.MINUS))
-        hidden = self._hidden(name)
-        self.tables.put_later(new, lambda: self._source(name, hidden))
-        if self.building:
-            return
-        columns = without(hidden, as_declared(self.context.source(name).columns))
-        for ref, sign, rows in ((came, 1, facts["inserted"]), (went, -1, facts["deleted"])):
-            self.tables.put(ref, *self._staged(folder(facts["staged"], sign) if rows else None, columns))
-        if hidden:
-            self._cancel(came, went)
-        plus, minus = (self.tables.parts(ref) for ref in (came, went))
-        less = tuple(part.table for part in plus)
-
-        def old() -> Iterator[Part]:
-            yield from (Part(part.table, (*part.less, *less)) for part in self.tables.parts(new))
-            yield from minus
-
-        self.tables.put_later(Ref(name, Version.OLD), old)
-
-    def _hidden(self, name: str) -> AbstractSet[int]:
-        """The columns of a source that this stratum does not ask for; none where rows may differ in those alone."""
-        source = self.context.source(name)
-        if not self._single(name) or not (self.building or single_rows(self.context, source) is not None):
-            return frozenset()
-        read = places_read((step for phase in self.procedure.phases for step in phase.steps), name)
-        every = frozenset(range(len(source.columns)))
-        return frozenset() if read is None else every - read - set(source.key_places)
-
-    def _single(self, name: str) -> bool:
-        return bool(capture_one(self.context, name).get("single"))
-
-    def _cancel(self, one: Ref, other: Ref) -> None:
-        """Rows that come and go in what is read of them do neither."""
-        if self.tables.empty(one) or self.tables.empty(other):
-            return
-        left, right = (self.tables.whole(ref) for ref in (one, other))
-        kept = [self.tables.make(self.tables.without(*pair)) for pair in ((left, [other]), (right, [one]))]
-        for ref, table in zip((one, other), kept, strict=True):
-            self.tables.put(ref, Part(table))
-
-    def _source(self, name: str, hidden: AbstractSet[int]) -> tuple[Part, ...]:
-        context = self.context
-        pin = RecordedPin.from_manifest(context.run.sources[name])
-        table = bind_source(self.tables, context.layout.root, context.source(name), pin, hidden=hidden)
-        table.bag = self.tallying and not self._single(name)
-        if context.shared is not None and not self.building:
-            table.near = near(context.shared, name, self.tables.schemas[name], hidden)
-        return (Part(table),)
-
-    def _put_view(self, name: str) -> None:
-        facts, columns = view_facts(self.context, name), as_declared(self.context.view(name).columns)
-        self._put_old(name)
-        for version, side in ((Version.PLUS, facts["plus"]), (Version.MINUS, facts["minus"])):
-            self.tables.put(Ref(name, version), *self._staged(side["path"], columns))
-
-    def _put_old(self, name: str) -> None:
-        pin = pin_of(self.context, name)
-        if pin is None or not pin.rows:
-            return
-        path, columns = self.context.layout.resolve(pin.path), as_declared(self.context.view(name).columns)
-
-        def old() -> tuple[Part, ...]:
-            return inputs.signed_parts(self.tables, name, path, pin.version, columns)
-
-        self.tables.put_later(Ref(name, Version.OLD), old)
-
-    def _staged(self, path: str | None, columns: tuple[Stored, ...]) -> tuple[Part, ...]:
-        return () if path is None else (Part(inputs.bind_folder(self.tables, path, columns)),)
-
+    # ------------------------------------------------------------ counters
     def _counters(self, view: str) -> CounterTables:
         """The stored counters; where no row can have two derivations, none are stored and needed."""
         tables, names = self.tables, column_names(len(self.tables.schemas[view]))

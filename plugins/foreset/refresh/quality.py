@@ -219,7 +219,7 @@ def _deny(context: Context, sheet: _Sheet, number: int, expectation: Expectation
         sheet.tally.whole[number] = violations(context, expectation.rule, expectation.columns, 1, whole=True).count
     elif expectation.on is not Scope.ALL:
         sheet.tally.whole[number] = found.count
-    sheet.note([number], [Finding(not found.count, found.count, found.rows)], reach.changed)
+    sheet.note([number], [Finding(not found.count, found.count, found.rows[:EXAMPLES])], reach.changed)
     if found.count:  # Great Expectations tells of it on its pages too
         frame = found.frame if found.count > len(found.rows) else None
         batch = Batch(
