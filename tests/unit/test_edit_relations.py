@@ -172,7 +172,7 @@ views:
 """
     program = load_program(text, "g.yaml")
     found = with_edits(program, [Edit(1, "v", "delete", "b = 3"), Edit(2, "v", "delete", "a = 4")], frozenset())
-    assert [view.name for view in found.views] == ["v~deleted_0", "v"]
+    assert [view.name for view in found.views] == ["v~-deleted_0", "v"]
     in_normal_form(found)
 
 

@@ -161,6 +161,21 @@ def test_one_of_two_that_do_not_fit_can_be_taken_back_first(world: World, wh: Wa
     assert words(wh.read("reach.closure")) == closed(f"{ROADS} de")
 
 
+def test_what_was_taken_back_alone_is_not_forgotten_when_the_spec_is_as_before(world: World, wh: Warehouse) -> None:
+    wh.edit("reach.closure", delete='src = "a", dst = "c"')
+    wh.edit("reach.closure", delete='src = "b", dst = "d"')
+    world.spec(RENAMED)
+    assert wh.edit("reach.closure", undo=1).views["closure"].strategy == "skip"
+    world.spec(GROUP + CLOSURE + COUNTS)
+    wh.refresh("reach")
+    ways = closed(ROADS) - {"bd", "ad"}
+    assert words(wh.read("reach.closure")) == ways, "the first edit is undone, the second one holds"
+    counts = {row["src"]: row["n"] for row in wh.read("reach.counts").to_pylist()}
+    assert counts == {src: sum(way[0] == src for way in ways) for src in "abc"}
+    world.insert("de")
+    assert wh.refresh("reach").views["closure"].strategy != "recompute"
+
+
 def test_a_retyped_column(world: World, wh: Warehouse) -> None:
     wh.edit("reach.counts", delete="n = 3")
     world.spec((GROUP + CLOSURE + COUNTS).replace("n: int}", "n: string}").replace("int(N)", "string(N)"))

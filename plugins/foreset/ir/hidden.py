@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 _NAME = r"([a-z][a-z0-9_]*)"
 _WORDS = (
-    (re.compile(rf"{_NAME}~deleted(?:_[0-9]+)*(?:~rows)?"), r"what edits take out of `\1`"),
-    (re.compile(rf"{_NAME}~inserted(?:~rows)?"), r"what edits put into `\1`"),
+    (re.compile(rf"{_NAME}~-deleted(?:_[0-9]+)*(?:~rows)?"), r"what edits take out of `\1`"),
+    (re.compile(rf"{_NAME}~-inserted(?:~rows)?"), r"what edits put into `\1`"),
     (re.compile(rf"{_NAME}~groups_[0-9a-f]+(?:~rows)?"), r"the groups of `\1`"),
     (re.compile(rf"{_NAME}~members_[0-9a-f]+(?:~rows)?"), r"the elements from `\1`"),
     (re.compile(rf"{_NAME}~support_[0-9a-f]+(?:~rows)?"), r"the derivations of `\1`"),
@@ -18,8 +18,8 @@ _WORDS = (
     (re.compile(rf"{_NAME}~{_NAME}(?:~held|~rows)?"), r"`\1:\2`"),
 )
 _OF_ROWS = (  # where the values of a row follow
-    (re.compile(rf"{_NAME}~deleted(?:_[0-9]+)*(?=\()"), r"taken out of `\1` by an edit "),
-    (re.compile(rf"{_NAME}~inserted(?=\()"), r"put into `\1` by an edit "),
+    (re.compile(rf"{_NAME}~-deleted(?:_[0-9]+)*(?=\()"), r"taken out of `\1` by an edit "),
+    (re.compile(rf"{_NAME}~-inserted(?=\()"), r"put into `\1` by an edit "),
     (re.compile(rf"{_NAME}~groups_[0-9a-f]+(?=\()"), r"a group of `\1` "),
     (re.compile(rf"{_NAME}~members_[0-9a-f]+(?=\()"), r"an element from `\1` "),
     (re.compile(rf"{_NAME}~support_[0-9a-f]+(?=\()"), r"a derivation of `\1` "),

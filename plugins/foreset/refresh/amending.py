@@ -1,7 +1,7 @@
 """Publish a list of edits and nothing else: an edit is taken back while others still do not fit their views.
 
-No view can be refreshed then. The fingerprint of a view whose columns have changed is not that of the spec, so the
-first refresh that can run builds it anew: what readers see until then stays as it was published.
+No view can be refreshed then: what readers see stays as it was published. The view has no fingerprint any more, and
+the rows that its edits gave have no pin, so the first refresh that can run builds it anew, whatever its columns are.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from foreset.ir.edits import Edit
 from foreset.ir.program import Program
 from foreset.plan.frozen import Request
 from foreset.refresh.editing import edited, edits_of, misfits
+from foreset.rewrite.edit_relations import corrected_by
 from foreset.store import epochs, manifest
 from foreset.store.layout import Layout
 from foreset.store.protocol import AlreadyCommitted
@@ -46,6 +47,8 @@ def _row(run: epochs.Run, before: ManifestRow, edits: tuple[Edit, ...], note: st
     idle = {"strategy": "skip", "reason": REASON, "seconds": 0.0, "rounds": 0, "rows_read": {}, "changed": 0}
     strata = [{"number": one["number"], "views": one["views"], **idle} for one in before.extra.get("strata", ())]
     kept = [edit.as_dict() for edit in edits]
+    undone = {edit.view for edit in edits if edit not in edits_of(before)}
+    stale = {name for name in before.views if corrected_by(name) in undone}
     return replace(
         before,
         seq=run.seq,
@@ -55,7 +58,8 @@ def _row(run: epochs.Run, before: ManifestRow, edits: tuple[Edit, ...], note: st
         epoch=run.epoch,
         committed_at="",
         sources={name: replace(pin, from_version=pin.to_version) for name, pin in before.sources.items()},
-        views={name: unchanged(pin) for name, pin in before.views.items()},
+        fingerprints={name: mark for name, mark in before.fingerprints.items() if name not in undone},
+        views={name: unchanged(pin) for name, pin in before.views.items() if name not in stale},
         verification={},
         quality={},
         extra={**before.extra, "strata": strata, "captures": {}, "domains": {}, "warnings": [], "edits": kept,

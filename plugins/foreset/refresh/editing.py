@@ -11,11 +11,12 @@ from typing import Any
 from foreset.diagnostics import did_you_mean
 from foreset.errors import UsageError
 from foreset.ir.edits import Edit, active, edits_from
-from foreset.ir.program import HIDDEN, Program
+from foreset.ir.program import Program
 from foreset.plan.fingerprint import own_marks
 from foreset.plan.rebuild import reedited
 from foreset.refresh.context import read_spec
 from foreset.refresh.fits import fits
+from foreset.rewrite.edit_relations import corrected_by
 from foreset.rewrite.edit_views import Unfit, check_edit, unfit
 from foreset.store import manifest
 from foreset.store.layout import Layout
@@ -89,7 +90,7 @@ def reasons(
     was = {view.name: view for view in old.views if view.given is not None}
     given = [view for view in program.views if view.given is not None]
     unseen = [view for view in given if view.name not in pinned or not fits(pinned[view.name], view.columns)]
-    unknown = {view.name.partition(HIDDEN)[0] for view in unseen if was[view.name].given}
+    unknown = {corrected_by(view.name) for view in unseen if was[view.name].given}
     moved = {view.name for view in given if view in unseen or set(was[view.name].given or ()) != set(view.given or ())}
     edited = {edit.view for edit in {*active(before)} ^ {*active(now)}} & {view.name for view in program.views}
     by_hand = {view.name for view in program.views if view.constrained and view.name in edited}

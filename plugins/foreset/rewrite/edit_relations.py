@@ -1,8 +1,8 @@
 """What the edits of a view come to: rows, which stand in hidden relations, and regions, which stand in rules.
 
-    delete a = 1, b = 2    v~deleted(1, 2)      each rule of v ends with `not v~deleted(A, B)`
-    delete a = 1           v~deleted_0(1)       ... with `not v~deleted_0(A)`: the places of the columns that are told
-    insert a = 1, b = 3    v~inserted(1, 3)     v(X0, X1) :- v~inserted(X0, X1)
+    delete a = 1, b = 2    v~-deleted(1, 2)      each rule of v ends with `not v~-deleted(A, B)`
+    delete a = 1           v~-deleted_0(1)       ... with `not v~-deleted_0(A)`: the places of the columns that are told
+    insert a = 1, b = 3    v~-inserted(1, 3)     v(X0, X1) :- v~-inserted(X0, X1)
 
 So another edit of a kind that is there already changes rows below the view, and no rule: it is maintained as any change
 is, and a thousand edits are one join. All other deletions are conditions, `not (a >= 5, ...)`.
@@ -23,6 +23,7 @@ from foreset.ir.terms import Const, Row, Term, Value, Var
 from foreset.ir.values import Misfit, coerce
 
 Places = tuple[int, ...]
+_DELETED, _INSERTED = f"{HIDDEN}-deleted", f"{HIDDEN}-inserted"  # no function of a domain has such a name
 ADMITTING = ("auto", "incremental", "strict", "recompute")  # a declared strategy may not suit what reads relations
 
 
@@ -106,11 +107,17 @@ def with_relations(view: View, own: Corrections, shapes: Corrections) -> tuple[V
     hidden = [_deleted(view, places, own.deleted.get(places, ())) for places in told]
     rules = tuple(_without(rule, view, told) for rule in view.rules)
     if own.inserted or shapes.inserted:
-        made = View(f"{view.name}{HIDDEN}inserted", view.columns, (), hidden=True, given=own.inserted, span=view.span)
+        made = View(f"{view.name}{_INSERTED}", view.columns, (), hidden=True, given=own.inserted, span=view.span)
         terms = tuple(Var(f"X{i}") for i in range(len(view.columns)))
         head, body = Atom(view.name, terms, span=view.span), Atom(made.name, terms, span=view.span)
         rules, hidden = (*rules, Rule(head, (body,), f"{view.name}#edits", span=view.span)), [*hidden, made]
     return (*hidden, replace(view, rules=rules))
+
+
+def corrected_by(name: str) -> str:
+    """The view to which a relation of edits belongs; empty for any other relation."""
+    view, mark, rest = name.partition(HIDDEN)
+    return view if f"{mark}{rest}".startswith((_DELETED, _INSERTED)) else ""
 
 
 def _deleted(view: View, places: Places, rows: tuple[Row, ...]) -> View:
@@ -120,7 +127,7 @@ def _deleted(view: View, places: Places, rows: tuple[Row, ...]) -> View:
 
 def _name(view: View, places: Places) -> str:
     whole = len(places) == len(view.columns)
-    return f"{view.name}{HIDDEN}deleted" + ("" if whole else "".join(f"_{place}" for place in places))
+    return f"{view.name}{_DELETED}" + ("" if whole else "".join(f"_{place}" for place in places))
 
 
 def _without(rule: Rule, view: View, told: Sequence[Places]) -> Rule:
