@@ -328,7 +328,7 @@ def test_a_correction_in_the_form_is_an_edit() -> None:
 def test_a_dag_that_cannot_be_built_hides_no_other(specs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from foreset.orchestrate import dags
 
-    monkeypatch.setattr(dags, "page", lambda program, _: {}["lost"] if program.group == "diamond" else "")
+    monkeypatch.setattr(dags, "page", lambda program, *_: {}["lost"] if program.group == "diamond" else "")
     places = Places(specs, str(specs.parent / "warehouse"))
     assert [dag.dag_id for dag in dags.load_dags(places)] == ["foreset_reach"]
     with pytest.raises(dags.BrokenSpecs, match=r"diamond.yaml:1:1: error\[FS640\]: internal error: KeyError: 'lost'"):
