@@ -55,7 +55,8 @@ def unasked(
         kinds = {name: tuple(column.type for column in relation) for name, relation in known.items()}
         strata = layering((view,), columns).strata
         found = evaluate(strata, contents, kinds, 1)[view.name]
-        lacking = frozenset(row[len(need.seeds) :] for row in found) - contents[need.asks]
+        wanted = (row[len(need.seeds) :] for row in found)
+        lacking = frozenset(row for row in wanted if None not in row) - contents[need.asks]  # NULL is never asked
         if lacking:
             yield need.asks, lacking
 
