@@ -252,6 +252,12 @@ class Warehouse:
         held = why if hold else None
         return roll_back(self.existing(group), seq, new_refresh_id(), engine_version=engine_version(), hold=held).seq
 
+    def release(self, group: str) -> bool:
+        """Let refreshes of `group` go on after a rollback with `hold`; whether it was on hold."""
+        from foreset.store import holds
+
+        return holds.release(self.existing(group))
+
     def explain(self, group: str) -> Shown:
         """How the views of a group, or `group.view`, are kept up to date, and why so."""
         from foreset.explain.chosen import explained

@@ -80,7 +80,9 @@ def test_commands_and_methods_say_the_same() -> None:
     assert command("report", "reach", "--json").data["sentence"] == wh.report("reach").sentence
     assert command("import", "data/edge_tomorrow.csv", "sales/edge", "--replace").code == 0
     assert wh.refresh("reach").seq == 2
-    assert wh.rollback("reach", 1) == 3
+    assert wh.rollback("reach", 1, hold=True, why="wrong prices") == 3
+    assert wh.status("reach")[0]["hold"]["why"] == "wrong prices"
+    assert (wh.release("reach"), wh.release("reach")) == (True, False)
     assert wh.verify("reach").ok
     assert not wh.gc("reach", dry_run=True).deleted
 

@@ -38,26 +38,23 @@ def rollback(
     from foreset.cli.opening import opened
     from foreset.cli.output import say, say_json
     from foreset.errors import UsageError
-    from foreset.refresh.committing import engine_version
-    from foreset.refresh.whole import new_refresh_id
     from foreset.store import holds
-    from foreset.store.rollback import roll_back
 
     if release != (seq is None) or (release and hold) or (why and not hold):
         hint = "write GROUP SEQ, GROUP SEQ --hold --why TEXT, or GROUP --release"
         raise UsageError("a rollback goes to one earlier refresh, or releases the group", hint)
-    layout = opened(warehouse, specs).existing(group)
+    wh = opened(warehouse, specs)
     if seq is None:
-        there = holds.release(layout)
+        there = wh.release(group)
         told = "refreshes may go on" if there else "it was not on hold"
         say_json({"group": group, "released": there}) if json else say(f"{group}: {told}")
         return
-    done = roll_back(layout, seq, new_refresh_id(), engine_version=engine_version(), hold=why if hold else None)
+    done = wh.rollback(group, seq, hold=hold, why=why)
     if json:
-        say_json({"group": group, "seq": done.seq, "contents_of": seq, "hold": hold})
+        say_json({"group": group, "seq": done, "contents_of": seq, "hold": hold})
         return
     then = f"refreshes stop until `{holds.release_command(group)}`" if hold else "the next refresh goes on from there"
-    say(f"{group}: seq {done.seq} has the contents of seq {seq}; {then}")
+    say(f"{group}: seq {done} has the contents of seq {seq}; {then}")
 
 
 def gc(
