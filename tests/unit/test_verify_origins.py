@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from tests.refresh_cases import in_normal_form, load_program
 
-from foreset.verify.origins import hints, origins
+from foreset.verify.origins import hints, near_goals, origins
 from foreset.verify.sample import Staged, draw, share_of
 
 SPEC = """\
@@ -27,6 +27,10 @@ views:
     columns: {shop: string, n: bigint}
     rules:
       - totals(S, N) :- N = sum{A | sale(S, A)}
+  beside:
+    columns: {shop: string, share: bigint}
+    rules:
+      - beside(S, N - A) :- sale(S, A), N = sum{B | sale(_, B)}
 """
 
 
@@ -52,3 +56,12 @@ def test_the_only_row_with_a_value_is_missed() -> None:
     assert (1, 9) in {claim.row for claim in claims if claim.kind == "absent" and not claim.present}
     empty = Staged(columns, None, None, None)
     assert [claim.row for claim in draw(empty, share_of(20), 1, [((0, 1), (1, 9))])] == [(1, 9)]
+
+
+def test_whole_rows_are_asked_for_where_a_key_has_few() -> None:
+    """A shop has one total; how far each of its sales is from the sum of all are many rows."""
+    program, layering = in_normal_form(load_program(SPEC, "g"))
+    schemas = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}
+    near = {"totals": [((0, "a"),), ((0, None),)], "beside": [((0, "a"),)], "back": [((0, 2), (1, 1))], "path": []}
+    goals = near_goals(near, layering, origins(layering, schemas), near.__getitem__, 1)
+    assert goals == {("totals", (0,)): {("a",), (None,)}, ("back", (0, 1)): {(2, 1)}}

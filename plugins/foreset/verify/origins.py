@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from foreset.ir.program import View
-from foreset.ir.rules import Atom, Rule
+from foreset.ir.rules import Atom, Let, Rule
 from foreset.ir.strata import Layering
-from foreset.ir.terms import Row, Value, Var
+from foreset.ir.terms import Row, Value, Var, names_in
 from foreset.verify.codes import alike
 from foreset.verify.passing import Asked, Schemas
 
@@ -69,6 +69,19 @@ def hints(pairs: Pairs, rows: Iterable[Row | Mapping[int, Value]]) -> list[Hint]
     return [tuple((position, row[column]) for position, column in pairs) for row in rows]
 
 
+def _few(rule: Rule, asked: Asked, groups: Collection[str]) -> bool:
+    """Of one key the rule gives a row for each of some groups: what else is in its head comes from none but groups."""
+    lets = {literal.var.name: literal.term for literal in rule.body if isinstance(literal, Let)}
+    known = names_in(*(rule.head.args[position] for position in asked))
+    todo, seen = [name for name in names_in(*rule.head.args) if name not in known], set(known)
+    while todo:
+        if (name := todo.pop()) not in seen:
+            seen.add(name)
+            todo += names_in(lets[name]) if name in lets else ()
+    atoms = (literal for literal in rule.body if isinstance(literal, Atom) and literal.relation not in groups)
+    return not any(name in seen - known for atom in atoms for name in names_in(*atom.args))
+
+
 def near_goals(
     views: Iterable[str],
     layering: Layering,
@@ -79,8 +92,10 @@ def near_goals(
     """For views with values that are computed, which nobody can guess: keys by which to ask for whole rows.
 
     A key is what one row of a source says of the view. Views of one source are asked by its columns, others by those
-    of the source that says most; recursive ones and those that nobody declared are not asked.
+    of the source that says most; recursive ones, those that nobody declared, and those of which a key may have many
+    rows are not asked.
     """
+    groups = {stratum.names[0] for stratum in layering.strata if stratum.aggregation}
     found: dict[tuple[str, Asked], set[Row]] = {}
     for name in views:
         stratum = layering.of(name)
@@ -92,6 +107,6 @@ def near_goals(
         widest = max((tuple(sorted(row)) for row in rows), key=len, default=())
         keys = sorted({tuple(row[p] for p in widest) for row in rows if row.keys() == {*widest}}, key=repr)
         random.Random(seed).shuffle(keys)  # noqa: S311 - a sample must be repeatable, not secret
-        if widest and keys:
+        if widest and keys and all(_few(rule, widest, groups) for rule in view.rules):
             found[name, widest] = set(keys[:KEYS])
     return found
