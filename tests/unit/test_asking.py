@@ -140,7 +140,7 @@ def test_a_load_and_nights(wh: Warehouse, book: Book, tmp_path: Path) -> None:
 
     DeltaTable(tmp_path / "wh/raw/person").delete("name = 'bob'")
     book.asked.clear()
-    last = wh.refresh("faces")
+    last = wh.refresh("faces", verify="full")
     holds(wh, {("ann", "Rome"), ("eve", "Oslo")}, {"ann"}, {"Pisa"})
     assert ("city", "bob") not in book.asked, "nobody wants to know it any more"
     assert last.verification["verdict"] == "passed"

@@ -12,8 +12,12 @@ from deltalake import write_deltalake
 from tests.roads import CLOSURE, DEAD_END, GROUP, PAPER, TWO_STEPS, World, closed, words
 
 import foreset
-from foreset.errors import UsageError
+from foreset.errors import UsageError, VerificationFailed
+from foreset.ir.program import Column
 from foreset.plan import place
+from foreset.refresh import inprocess
+from foreset.refresh.context import Context
+from foreset.refresh.inprocess import Facts
 from foreset.warehouse import Warehouse
 
 NOWHERE = "nowhere"
@@ -270,3 +274,71 @@ def test_a_deny_over_few_rows_needs_no_spark(world: World) -> None:
     assert (negative, shut) == (30, (1, [["7"]])), "on changes: what is new; on all: all"
     write("closed", {"id": [3]})
     assert outcomes() == [(0, []), (2, [["3"], ["7"]])]
+
+
+def test_everything_is_verified_without_spark_where_it_is_few_rows(
+    world: World, wh: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = wh.refresh("reach", verify="full")
+    assert first.verification["verdict"] == "passed"
+    world.insert("gh")
+    world.delete("ed")
+    night = wh.refresh("reach", verify="full")
+    assert night.verification["verdict"] == "passed"
+    checked = night.verification["checked"]
+    assert {name: found["all"] for name, found in checked.items()} == {
+        name: wh.read(f"reach.{name}").num_rows for name in ("closure", "dead_end", "two_steps")
+    }
+    whole = inprocess.stage_arrow
+    lost: list[str] = []
+
+    def losing(context: Context, rows: pa.Table, columns: tuple[Column, ...], *where: str) -> Facts:
+        lost.append(where[-2])
+        return whole(context, rows.slice(1) if where[-2:] == ("closure", "plus") else rows, columns, *where)
+
+    monkeypatch.setattr(inprocess, "stage_arrow", losing)
+    world.insert("hx")
+    with pytest.raises(VerificationFailed, match="closure"):
+        wh.refresh("reach", verify="full")
+    assert "closure" in lost
+
+
+OF_EVERY_KIND = """\
+group: shop
+sources:
+  sale: {table: raw/sale, columns: {id: int, price: int}}
+views:
+  total:
+    columns: {price: int, many: bigint, sum: bigint}
+    rules: ["total(P, N, S) :- N = count{I | sale(I, P)}, S = sum{I | sale(I, P)}"]
+  step:
+    strategy: stdel-acyclic
+    columns: {a: int, b: int}
+    rules: ["step(A, B) :- sale(A, B)", "step(A, C) :- sale(A, B), step(B, C)"]
+  dear:
+    columns: {price: int}
+    evaluate: at_refresh
+    rules: ["dear(P) :- P >= 20, P <= 1000"]
+  few:
+    columns: {price: int}
+    rules: ["few(P) :- total(P, N, _), N < 3, dear(P), not step(P, _)"]
+"""
+
+
+def test_views_of_every_kind_are_verified_in_full(world: World) -> None:
+    (world.specs / "shop.yaml").write_text(OF_EVERY_KIND)
+    wh = world.open()
+    path = f"{world.root}/raw/sale"
+
+    def write(*rows: tuple[int, int | None]) -> None:
+        ids, prices = zip(*rows, strict=True)
+        table = pa.table({"id": pa.array(ids, pa.int32()), "price": pa.array(prices, pa.int32())})
+        write_deltalake(path, table, mode="append")
+
+    write((1, 20), (2, 20), (20, 30), (3, None), (3, None))
+    assert wh.refresh("shop", verify="full").verification["verdict"] == "passed"
+    write((30, 40), (4, 20), (5, None))
+    night = wh.refresh("shop", verify="full", mode="incremental").verification
+    assert night["verdict"] == "passed"
+    shown = {name: rows["all"] for name, rows in night["checked"].items() if "~" not in name}
+    assert shown == {name: wh.read(f"shop.{name}").num_rows for name in ("total", "step", "few")}

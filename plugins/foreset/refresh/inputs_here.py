@@ -29,7 +29,7 @@ class Inputs:
 
     context: Context
     tables: Tables
-    phases: Sequence[Phase]  # of what reads them: of a source those columns alone that they name
+    phases: Sequence[Phase] | None  # of what reads them: of a source those columns alone that they name; None: all
     building: bool  # only new states are read
     tallying: bool  # copies of a row count, so there may be none
 
@@ -65,6 +65,8 @@ class Inputs:
     def _hidden(self, name: str) -> AbstractSet[int]:
         """The columns of a source that this stratum does not ask for; none where rows may differ in those alone."""
         source = self.context.source(name)
+        if self.phases is None:
+            return frozenset()
         if not self._single(name) or not (self.building or single_rows(self.context, source) is not None):
             return frozenset()
         read = places_read((step for phase in self.phases for step in phase.steps), name)

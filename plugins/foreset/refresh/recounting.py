@@ -1,21 +1,33 @@
-"""`--verify full`: every view that was maintained, computed anew in Spark by the rules as written, and compared."""
+"""`--verify full`: every view that was maintained, computed anew by the rules as written, and compared.
+
+In this process where it is few rows, as strata are (`recounting_here.py`); else in Spark.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import duckdb
+
 from foreset.analyse.strata import layering
+from foreset.inproc.budget import OutOfBounds
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.ir.versions import Version
+from foreset.plan.place import IN_PROCESS
 from foreset.plan.translate import translate
 from foreset.reference.needs import needs_of
+from foreset.refresh.choosing import size_of
 from foreset.refresh.context import Context
+from foreset.refresh.inprocess import place_of
 from foreset.refresh.inputs import put_input, put_old, view_facts
+from foreset.refresh.recounting_here import SHOWN, Difference, differences_here
 from foreset.refresh.staging import inside, staged_frame
+from foreset.store.delta import SparkOnly
 from foreset.store.spark_values import collected
 
 if TYPE_CHECKING:
@@ -23,10 +35,18 @@ if TYPE_CHECKING:
 
     from foreset.engine.frames import Piece
 
-SHOWN = 20
+
+def differences(context: Context) -> Iterator[Difference]:
+    """Each view with its number of rows, those missing in the staged result, and those too many there."""
+    names = list(context.program.columns_of())
+    where = place_of(context, "recompute", {name: size_of(context, name) for name in names})
+    if where.engine == IN_PROCESS:
+        with suppress(OutOfBounds, SparkOnly, duckdb.Error):
+            return iter(list(differences_here(context)))
+    return _in_spark(context)
 
 
-def differences(context: Context) -> Iterator[tuple[str, int, list[Row], list[Row]]]:
+def _in_spark(context: Context) -> Iterator[Difference]:
     """Yield each view with its number of rows, those missing in the staged result, and those too many there.
 
     Strata build on recomputed lower ones, not on staged ones: an error below shows where it is.
