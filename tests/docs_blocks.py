@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted(
+DOCUMENTS = sorted(
     [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.md")]
 )
 FENCE = re.compile(r"^( *)```([\w-]*)([^\n]*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
@@ -39,9 +40,21 @@ def blocks_of(page: Path) -> tuple[Block, ...]:
     )
 
 
+def unprinted(page: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a page with their numbers, without those that a command prints."""
+    printed = {
+        block.line + offset
+        for block in blocks_of(page)
+        if block.language in {"console", "text"}
+        for offset in range(len(block.text.splitlines()))
+    }
+    lines = page.read_text(encoding="utf-8").splitlines()
+    yield from ((number, line) for number, line in enumerate(lines, start=1) if number not in printed)
+
+
 def _flush(found: re.Match[str]) -> str:
     """The text of a block without the indent of its fence."""
     return re.sub(f"^{found[1]}", "", found[4], flags=re.MULTILINE)
 
 
-BLOCKS = tuple(block for page in PAGES if page.is_file() for block in blocks_of(page))
+BLOCKS = tuple(block for page in DOCUMENTS for block in blocks_of(page))

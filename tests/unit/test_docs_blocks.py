@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
-from tests.docs_blocks import BLOCKS, ROOT, Block
+from tests.docs_blocks import BLOCKS, DOCUMENTS, ROOT, Block, unprinted
 
 import foreset
 from foreset.rewrite.pipeline import prepare
@@ -41,6 +41,17 @@ def test_blocks_that_nothing_runs_are_marked() -> None:
     shown = [block for block in BLOCKS if block.language in {"console", "sql", "json"} and not block.excerpt]
     silent = [block.name for block in shown if str(block.page.relative_to(ROOT)) not in CONSOLE]
     assert silent == [], "nothing runs these: mark them as excerpts, or run them"
+
+
+def test_lines_are_short_enough_to_be_read_beside_code() -> None:
+    """Tables cannot be wrapped, and what a command prints is not ours to wrap."""
+    long = [
+        f"{page.relative_to(ROOT)}:{number}"
+        for page in (*DOCUMENTS, ROOT / "SECURITY.md", *(ROOT / "docs" / "adr").glob("*.md"))
+        for number, line in unprinted(page)
+        if len(line) > 120 and not line.startswith("|")
+    ]
+    assert long == []
 
 
 @pytest.mark.parametrize("block", YAML, ids=[block.name for block in YAML])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -59,7 +60,7 @@ def default(value: object) -> str:
 
 
 def types() -> str:
-    return ", ".join(f"`{name}`" for name in TYPE_NAMES) + "."
+    return textwrap.fill(", ".join(f"`{name}`" for name in TYPE_NAMES) + ".", 120)
 
 
 def aggregates() -> str:
