@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from foreset.session import open_session
-from foreset.store import arrow, delta, pins, signed
+from foreset.store import arrow, delta, signed, write_once
 
 T = TypeVar("T")
 COLUMNS = {"src": "string", "dst": "string", "weight": "double"}
@@ -46,8 +46,8 @@ def main(count: int) -> None:
         signed.create(path, COLUMNS)
         seq = 0
 
-        def txn() -> pins.Txn:
-            return pins.Txn("bench", seq, delta.Mark("write", token=delta.new_token()))
+        def txn() -> write_once.Txn:
+            return write_once.Txn("bench", seq, delta.Mark("write", token=delta.new_token()))
 
         def version() -> int:
             table = delta.open_table(path)

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from foreset.spec.load import Loaded
     from foreset.store.gc import Collected
     from foreset.store.layout import Layout
-    from foreset.verify.misses import Miss
     from foreset.verify.proofs import Proof
     from foreset.verify.verdict import Verdict
+    from foreset.verify.why_not import Miss
 
 W = TypeVar("W")
 NO_SPECS = "`foreset init` makes one; `specs=` says where yours is"
@@ -114,7 +114,7 @@ class Warehouse:
         The same `refresh_id` twice is one refresh: it goes on where it stopped, or says what it committed.
         """
         from foreset.plan.frozen import Request
-        from foreset.refresh.failing import note_failure
+        from foreset.refresh.record_failure import note_failure
         from foreset.refresh.whole import refresh
 
         request = Request(mode=mode, verify=str(verify), **more)
@@ -167,21 +167,21 @@ class Warehouse:
 
         Raises `EvaluationError` where there is no end to them. Views that ask when they are read ask now.
         """
-        from foreset.refresh.looking import rows
+        from foreset.refresh.query_view import rows
 
         group, name = split(view)
         return rows(self.layout(group), self.spec(group), name, where, at)
 
     def regions(self, view: str, where: str = "", at: int | None = None) -> list[str]:
         """The same as constraints, where there may be no end to the rows: `["age >= 18, age != 40"]`."""
-        from foreset.refresh.looking import regions
+        from foreset.refresh.query_view import regions
 
         group, name = split(view)
         return regions(self.layout(group), self.spec(group), name, where, at)
 
     def holds(self, view: str, where: str, at: int | None = None) -> bool:
         """Whether any row of `group.view` satisfies `where`."""
-        from foreset.refresh.looking import holds
+        from foreset.refresh.query_view import holds
 
         group, name = split(view)
         return holds(self.layout(group), self.spec(group), name, where, at)

@@ -20,8 +20,8 @@ from foreset.ir.supports import unfolded
 from foreset.ir.terms import Row
 from foreset.refresh.proving import supports
 from foreset.verify.bodies import Bodies
-from foreset.verify.misses import why_not
 from foreset.verify.proofs import Proof, Prover
+from foreset.verify.why_not import why_not
 
 SEED, PROGRAMS, ROWS = 91_040, 60, 12
 

@@ -20,13 +20,13 @@ from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.reference.naive import evaluate
 from foreset.store.types import arrow_type
-from foreset.verify.carried import Carriage
-from foreset.verify.codes import Codes, Numbers
 from foreset.verify.facts import SourceFacts, key_table
 from foreset.verify.flows import Flow
+from foreset.verify.linear_recursion import Carriage
 from foreset.verify.origins import hints, origins
 from foreset.verify.sample import Staged, draw, share_of
 from foreset.verify.solving import derivable
+from foreset.verify.value_numbering import Codes, Numbers
 from foreset.verify.verdict import error_bound
 
 SEED = 7_000_000
@@ -248,7 +248,7 @@ def test_what_travels_together_arrives_as_what_goes_alone(monkeypatch: pytest.Mo
     for seed in range(SEED, SEED + LINEAR_PROGRAMS):
         rng = Random(seed)
         monkeypatch.setattr("foreset.verify.flows.MOST", rng.choice((1, 3, 1024, 1024)))
-        monkeypatch.setattr("foreset.verify.carried.FEW", rng.choice((-1.0, 4.0)))
+        monkeypatch.setattr("foreset.verify.linear_recursion.FEW", rng.choice((-1.0, 4.0)))
         text = linear_program(rng)
         program, layering = in_normal_form(load_program(text, "linear"))
         schemas = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}

@@ -13,7 +13,7 @@ from foreset.ir.types import STRING
 from foreset.store import delta, manifest, signed
 from foreset.store.capture import Feed, Reload, SnapshotDiff, Unchanged, capture, current_pin, read_before, read_source
 from foreset.store.layout import Layout
-from foreset.store.pins import Txn
+from foreset.store.write_once import Txn
 
 pytestmark = pytest.mark.spark
 COLUMNS = {"src": "string", "dst": "string"}

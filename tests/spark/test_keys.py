@@ -10,7 +10,7 @@ import pytest
 from tests.keyed import Shop, contents, follows, stops_at_two_clients_of_one_number
 
 from foreset.errors import SourceError
-from foreset.refresh import keys
+from foreset.refresh import key_check
 from foreset.store.delta import SparkOnly
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def test_rows_of_one_key_stop_the_refresh(tmp_path: Path, spark: SparkSession, m
     def refuse(*_: object) -> None:
         raise SparkOnly("not today")
 
-    monkeypatch.setattr(keys, "in_process", refuse)
+    monkeypatch.setattr(key_check, "in_process", refuse)
     world = Shop(tmp_path, Random(0), spark)
     stops_at_two_clients_of_one_number(world)
     world.write("client", [(2, "south"), (None, "north"), (None, "south")])

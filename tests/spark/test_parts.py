@@ -9,7 +9,7 @@ import pytest
 from tests.roads import CLOSURE, GROUP, PAPER, World, closed, words
 
 from foreset.plan.frozen import Request
-from foreset.refresh import handover, maintaining
+from foreset.refresh import maintaining, phase_break
 from foreset.refresh.capturing import capture_all
 from foreset.refresh.checking import verify
 from foreset.refresh.committing import commit
@@ -87,7 +87,8 @@ def test_in_two_parts(crash: str, world: World, spark: SparkSession, monkeypatch
     world.insert("hd ga")
     layout, spec = wh.layout("reach"), wh.spec("reach")
     if crash:
-        point = {"delete": (handover, "save"), "between": (handover, "load"), "insert": (maintaining, "_stage_view")}
+        begins = {"delete": (phase_break, "save"), "between": (phase_break, "load")}
+        point = {**begins, "insert": (maintaining, "_stage_view")}
         with monkeypatch.context() as patch:
             module, name = point[crash]
             honest = getattr(module, name)

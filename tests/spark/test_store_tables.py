@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from foreset.errors import Fenced
-from foreset.store import arrow, counters, delta, epochs, manifest, pins, signed
+from foreset.store import arrow, counters, delta, epochs, manifest, signed, write_once
 from foreset.store.layout import Layout
 from foreset.store.snapshots import Snapshot
 
@@ -40,26 +40,26 @@ def opened(layout: Layout, name: str) -> epochs.Run:
     return run
 
 
-def commit(run: epochs.Run, written: pins.Written) -> None:
+def commit(run: epochs.Run, written: write_once.Written) -> None:
     pin = manifest.ViewPin(run.layout.relative(written.path), written.table_id, written.version, COLUMNS)
     row = manifest.ManifestRow(run.seq, run.refresh_id, run.attempt_id, run.epoch, run.prev_seq, views={"a": pin})
     assert manifest.commit(run.layout, row) == manifest.Committed(run.seq)
 
 
-def loaded(spark: SparkSession, layout: Layout, rows: list) -> pins.Written:
+def loaded(spark: SparkSession, layout: Layout, rows: list) -> write_once.Written:
     path, run = layout.view("a"), opened(layout, "load")
     signed.create(path, COLUMNS)
-    written = pins.write_once(
+    written = write_once.write_once(
         run, path, None, lambda txn: signed.load(path, frame(spark, rows), run.seq, txn), absolute=True
     )
     commit(run, written)
     return written
 
 
-def changed(spark: SparkSession, layout: Layout, pin: int, plus: list, minus: list) -> pins.Written:
+def changed(spark: SparkSession, layout: Layout, pin: int, plus: list, minus: list) -> write_once.Written:
     path, run = layout.view("a"), opened(layout, f"change-{pin}")
     sides = [frame(spark, side) if side else None for side in (plus, minus)]
-    written = pins.write_once(run, path, pin, lambda txn: signed.append(path, *sides, run.seq, txn))
+    written = write_once.write_once(run, path, pin, lambda txn: signed.append(path, *sides, run.seq, txn))
     commit(run, written)
     return written
 
@@ -109,10 +109,10 @@ def test_compaction_changes_nothing_that_is_seen_and_old_versions_stay(spark: Sp
     assert signed.Threshold(least_rows=1).passed(signed.describe(path, second.version))
     run = opened(layout, "compact")
 
-    def compact(txn: pins.Txn) -> None:
+    def compact(txn: write_once.Txn) -> None:
         signed.rebase(path, second.version, frame(spark, []), None, run.seq, txn)
 
-    written = pins.write_once(run, path, second.version, compact, absolute=True)
+    written = write_once.write_once(run, path, second.version, compact, absolute=True)
     extent = signed.describe(path, written.version)
     assert (extent.minus_rows, extent.log_files, extent.base_rows) == (0, 0, 2)
     assert seen(spark, layout, written.version) == seen(spark, layout, second.version) == before
@@ -123,7 +123,7 @@ def test_rebase_appends_and_compacts_in_one_version(spark: SparkSession, layout:
     first = loaded(spark, layout, [("x", 1.0, None), *ODD])
     run = opened(layout, "rebase")
     plus, minus = frame(spark, [("y", 1.0, None)]), frame(spark, ODD_AGAIN)
-    written = pins.write_once(
+    written = write_once.write_once(
         run, path, first.version,
         lambda txn: signed.rebase(path, first.version, plus, minus, run.seq, txn), absolute=True)  # fmt: skip
     assert written.version == first.version + 1
@@ -136,7 +136,7 @@ def test_a_staged_rebuild_with_other_columns_is_reset_with_its_schema(spark: Spa
     first = loaded(spark, layout, [("x", 1.0, None)])
     aborted = opened(layout, "aborted")
     other = spark.createDataFrame([(1, "n")], "id bigint, name string")
-    pins.write_once(aborted, path, first.version, lambda txn: signed.load(path, other, 2, txn), absolute=True)
+    write_once.write_once(aborted, path, first.version, lambda txn: signed.load(path, other, 2, txn), absolute=True)
     table = delta.open_table(path)
     assert table is not None
     assert "id" in [field.name for field in table.schema().fields]
@@ -148,8 +148,8 @@ def test_a_staged_rebuild_with_other_columns_is_reset_with_its_schema(spark: Spa
     assert list(again.metadata().partition_columns) == ["_sign", "_seq"]
 
 
-def interrupted(write: Callable[[pins.Txn], None]) -> Callable[[pins.Txn], None]:
-    def run(txn: pins.Txn) -> None:
+def interrupted(write: Callable[[write_once.Txn], None]) -> Callable[[write_once.Txn], None]:
+    def run(txn: write_once.Txn) -> None:
         write(txn)
         raise OSError("the acknowledgement was lost")
 
@@ -161,10 +161,10 @@ def test_a_spark_write_whose_answer_was_lost_is_found_again(spark: SparkSession,
     first = loaded(spark, layout, [("x", 1.0, None)])
     run = opened(layout, "r2")
     plus = frame(spark, [("y", 1.0, None)])
-    written = pins.write_once(
+    written = write_once.write_once(
         run, path, first.version, interrupted(lambda txn: signed.append(path, plus, None, run.seq, txn))
     )
-    retried = pins.write_once(run, path, first.version, lambda _: pytest.fail("it is written"))
+    retried = write_once.write_once(run, path, first.version, lambda _: pytest.fail("it is written"))
     assert retried == written
     assert len(seen(spark, layout, written.version)) == 2
 
@@ -176,12 +176,12 @@ def test_delta_itself_skips_a_zombies_write_and_we_say_so(spark: SparkSession, l
     zombie = opened(layout, "zombie")
     row = frame(spark, [("zombie", 0.0, None)])
 
-    def overtaken(txn: pins.Txn) -> None:
+    def overtaken(txn: write_once.Txn) -> None:
         changed(spark, layout, first.version, [("y", 1.0, None)], [])
         signed.append(path, row, None, zombie.seq, txn)
 
     with pytest.raises(Fenced, match="transaction"):
-        pins.write_once(zombie, path, first.version, overtaken)
+        write_once.write_once(zombie, path, first.version, overtaken)
     newest = manifest.newest(layout.root, "reach")
     assert newest is not None
     assert seen(spark, layout, newest.views["a"].version) == sorted(map(repr, [("x", 1.0, None), ("y", 1.0, None)]))
@@ -192,14 +192,14 @@ def test_a_spark_append_that_slips_in_is_noticed(spark: SparkSession, layout: La
     first = loaded(spark, layout, [("x", 1.0, None)])
     run, tries = opened(layout, "r2"), []
 
-    def disturbed(txn: pins.Txn) -> None:
+    def disturbed(txn: write_once.Txn) -> None:
         if not tries:
-            stranger = pins.Txn("stranger", 1, delta.Mark("other"))
+            stranger = write_once.Txn("stranger", 1, delta.Mark("other"))
             signed.append(path, frame(spark, [("intruder", 0.0, None)]), None, 9, stranger)
         tries.append(txn.version)
         signed.append(path, frame(spark, [("y", 1.0, None)]), None, run.seq, txn)
 
-    written = pins.write_once(run, path, first.version, disturbed)
+    written = write_once.write_once(run, path, first.version, disturbed)
     assert tries == [run.epoch * 1000, run.epoch * 1000 + 1]
     assert seen(spark, layout, written.version) == sorted(map(repr, [("x", 1.0, None), ("y", 1.0, None)]))
 
@@ -221,9 +221,9 @@ def test_counters_are_sums_for_the_asked_rows_only(spark: SparkSession, layout: 
     def counted(*rows: tuple) -> DataFrame:
         return spark.createDataFrame(list(rows), COUNTED)
 
-    def step(number: int, write: Callable[[pins.Txn], None], *, absolute: bool = False) -> int:
+    def step(number: int, write: Callable[[write_once.Txn], None], *, absolute: bool = False) -> int:
         run = opened(layout, f"c{number}")
-        return pins.write_once(run, path, number or None, write, absolute=absolute or not number).version
+        return write_once.write_once(run, path, number or None, write, absolute=absolute or not number).version
 
     one = step(0, lambda t: counters.load(
         path, counted((None, 0.0, 2, 0), ("n", math.nan, 1, 1), ("z", -0.0, 1, 0)), list(KEYS), 1, t))  # fmt: skip
@@ -244,10 +244,10 @@ def test_counters_are_sums_for_the_asked_rows_only(spark: SparkSession, layout: 
     columns = dict(zip(kinds, map(list, zip(*more, strict=True)), strict=True))
     changes = pa.table(columns, arrow.schema_of(kinds))
 
-    def in_process(txn: pins.Txn) -> None:
+    def in_process(txn: write_once.Txn) -> None:
         counters.rebase_arrow(path, two, changes, 3, txn, ["src"])
 
-    here = pins.write_once(opened(layout, "here"), path, two, in_process, absolute=True).version
+    here = write_once.write_once(opened(layout, "here"), path, two, in_process, absolute=True).version
     assert _told(counters.read(spark, path, here, list(KEYS))) == whole, "in process as in Spark"
     assert counters.describe(path, here) == counters.describe(path, three)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from foreset.errors import ForesetError
 from foreset.plan.frozen import RefreshPlan
-from foreset.refresh.failing import described
+from foreset.refresh.record_failure import described
 from foreset.store import epochs, events, files, manifest
 from foreset.store.layout import Layout
 from foreset.store.rows import ManifestRow, SourcePin, ViewPin

@@ -21,8 +21,8 @@ from foreset.errors import (
     VerificationFailed,
 )
 from foreset.plan.frozen import Request
-from foreset.refresh.failing import described, next_command, note_ended, note_failure
 from foreset.refresh.phases import Job, perform
+from foreset.refresh.record_failure import described, next_command, note_ended, note_failure
 from foreset.reports.headline import group_headline
 from foreset.reports.model import State
 from foreset.reports.pages import run_page

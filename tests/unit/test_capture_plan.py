@@ -20,8 +20,8 @@ from foreset.store.capture.log import (
     commit_versions,
     parse_commit,
 )
-from foreset.store.capture.pins import PinnedColumn, RecordedPin
 from foreset.store.capture.plan import SMALL, Facts, Feed, Refuse, Reload, SnapshotDiff, Unchanged, decide, next_best
+from foreset.store.capture.source_pin import PinnedColumn, RecordedPin
 from foreset.store.capture.versions import SourceTable, fit_columns, parse_columns
 
 COLUMNS = (PinnedColumn("src", "string", "src"), PinnedColumn("n", "int", "n"))

@@ -9,7 +9,7 @@ from tests.refresh_cases import always, in_normal_form, load_program
 
 from foreset.maintain.shield import shield_of
 from foreset.plan.translate import refusal
-from foreset.reference.circles import on_circles
+from foreset.reference.cycle_nodes import on_circles
 from foreset.reference.naive import evaluate
 from foreset.reference.replica import Delta, Replica
 

@@ -12,8 +12,8 @@ from tests.cli_runner import foreset
 from tests.unit.test_forecast import World
 
 from foreset.errors import EnvironmentFault, EvaluationError, SourceError
-from foreset.refresh.failing import at_phase, failures_told
-from foreset.refresh.faults import explained, plain_words
+from foreset.refresh.machine_faults import explained, plain_words
+from foreset.refresh.record_failure import at_phase, failures_told
 from foreset.store import epochs, manifest
 from foreset.store.layout import Layout
 

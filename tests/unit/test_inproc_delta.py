@@ -24,7 +24,7 @@ from foreset.ir.types import BIGINT, DATE, DOUBLE, INT, STRING, TIMESTAMP, TIMES
 from foreset.ir.versions import Version
 from foreset.store import arrow, signed
 from foreset.store.delta import SparkOnly
-from foreset.store.pins import Txn
+from foreset.store.write_once import Txn
 
 
 def tables_of(*kinds: Type, budget: Budget | None = None) -> Tables:

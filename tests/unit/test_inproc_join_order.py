@@ -13,7 +13,7 @@ from tests.refresh_cases import in_normal_form, load_program
 from foreset.inproc import compile as joining
 from foreset.inproc.database import connect
 from foreset.inproc.delta import bind_table, stored
-from foreset.inproc.plans import Plan
+from foreset.inproc.join_state import Plan
 from foreset.inproc.tables import Part, Tables
 from foreset.ir.rules import Atom, Rule
 from foreset.ir.steps import Ref

@@ -69,7 +69,7 @@ def test_a_source_that_cannot_be_read_is_named_with_table_versions_and_owner(nig
     hint = "nothing was published; correct the rows, or take `key` out of the spec"
     run = nights.open("n2")
     nights.mark(run, "capture-banned", STILL)
-    from foreset.refresh.failing import described
+    from foreset.refresh.record_failure import described
     from foreset.store import epochs, events
 
     fault = errors.SourceError("source `uses`: several rows have the key (part = 7)", hint)

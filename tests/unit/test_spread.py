@@ -21,8 +21,8 @@ from foreset.ir.terms import Row
 from foreset.ir.versions import Version
 from foreset.maintain.spread import spread
 from foreset.plan.translate import refusal
+from foreset.reference.linear_fixpoint import spread_out
 from foreset.reference.rows import Memory
-from foreset.reference.spreading import spread_out
 
 SPEC = """group: g
 sources:

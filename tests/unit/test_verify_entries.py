@@ -16,7 +16,7 @@ from foreset.ir.program import Column, Source
 from foreset.ir.terms import Row
 from foreset.ir.types import BIGINT, DOUBLE, STRING, TIMESTAMP
 from foreset.refresh.checking import open_quickly, published
-from foreset.store import arrow, delta, pins, signed
+from foreset.store import arrow, delta, signed, write_once
 from foreset.store.layout import Layout
 from foreset.store.rows import ViewPin
 from foreset.verify.entries import Draw, SignedFiles, present, sampled
@@ -51,9 +51,8 @@ def test_rows_come_and_go_and_come_back(seed: int, folder: str, tmp_path: Path) 
         gone = {row for row in there if rng.random() < 0.3}
         came = {row for row in everything - there if rng.random() < 0.5}
         there = (there - gone) | came
-        signed.append_arrow(
-            path, table_of(came), table_of(gone), seq, pins.Txn(f"t{seq}", seq, delta.Mark("write", token=str(seq)))
-        )
+        txn = write_once.Txn(f"t{seq}", seq, delta.Mark("write", token=str(seq)))
+        signed.append_arrow(path, table_of(came), table_of(gone), seq, txn)
         table = delta.open_table(path)
         assert table is not None
         rows = published(layout, ViewPin("g/v", "id", table.version(), kinds))

@@ -10,9 +10,9 @@ import pytest
 
 from foreset.ir.program import Column
 from foreset.ir.types import BIGINT, STRING
-from foreset.verify.codes import Codes
+from foreset.verify.fact_cache import Looks, Whole
 from foreset.verify.facts import SourceFacts
-from foreset.verify.looks import Looks, Whole
+from foreset.verify.value_numbering import Codes
 
 ROWS = [(1, "a"), (1, "b"), (2, "a"), (2, "a"), (None, "c"), (3, None)]
 TABLE = pa.table({"n": pa.array([r[0] for r in ROWS], pa.int64()), "s": pa.array([r[1] for r in ROWS], pa.string())})
@@ -21,7 +21,7 @@ TABLE = pa.table({"n": pa.array([r[0] for r in ROWS], pa.int64()), "s": pa.array
 @pytest.mark.parametrize(("part", "most"), [(0.0, 100), (math.inf, 100), (0.0, 2)])
 def test_a_source_taken_whole_answers_as_queries_do(part: float, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """NULL meets no key, copies count once, a key without rows has none; too many rows are asked for one by one."""
-    monkeypatch.setattr("foreset.verify.looks.PART", part)
+    monkeypatch.setattr("foreset.verify.fact_cache.PART", part)
     monkeypatch.setattr("foreset.verify.facts.WHOLE_VALUES", most)
     source = SourceFacts({"r": (Column("n", BIGINT), Column("s", STRING))}, lambda _: TABLE)
     codes = Codes()

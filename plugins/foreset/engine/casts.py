@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from foreset.engine.failing import fail_unless
+from foreset.engine.raise_column import fail_unless
 from foreset.ir.types import BIGINT, BOOLEAN, DOUBLE, Type, decimal
 from foreset.store.types import spark_type
 

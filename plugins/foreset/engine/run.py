@@ -15,14 +15,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from foreset.engine import aggregates
-from foreset.engine.circles import MOST_EDGES, circling
 from foreset.engine.compile import derive
 from foreset.engine.counters import CounterFrames
 from foreset.engine.cutting import cut
-from foreset.engine.failures import explain_failure
-from foreset.engine.following import follow
+from foreset.engine.cycle_nodes import MOST_EDGES, circling
 from foreset.engine.frames import Frames, Piece
-from foreset.engine.spreading import spread
+from foreset.engine.linear_fixpoint import spread
+from foreset.engine.support_lookup import follow
+from foreset.engine.trace_failure import explain_failure
 from foreset.errors import EvaluationError
 from foreset.ir.reads import read_by
 from foreset.ir.rules import Atom, Negation, Rule

@@ -13,8 +13,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import partial
 
-from foreset.inproc.plans import Plan, constant, source
-from foreset.inproc.settling import filter_early, settle
+from foreset.inproc.conditions import filter_early, settle
+from foreset.inproc.join_state import Plan, constant, source
 from foreset.inproc.tables import Part, Sql, Table, Tables, lacking
 from foreset.inproc.types import widening
 from foreset.ir.rules import Atom, Literal, Rule, literal_variables, null_safe

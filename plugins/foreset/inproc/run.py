@@ -10,8 +10,8 @@ from foreset.errors import EvaluationError
 from foreset.inproc import aggregates
 from foreset.inproc.compile import derive
 from foreset.inproc.counters import CounterTables
-from foreset.inproc.following import follow
-from foreset.inproc.spreading import spread
+from foreset.inproc.linear_fixpoint import spread
+from foreset.inproc.support_lookup import follow
 from foreset.inproc.tables import Part, Sql, Table, Tables
 from foreset.ir.steps import (
     Aggregate,
@@ -37,7 +37,7 @@ from foreset.ir.steps import (
 from foreset.ir.types import BIGINT
 from foreset.ir.versions import Version
 from foreset.plan import giving_up
-from foreset.reference.circles import on_circles
+from foreset.reference.cycle_nodes import on_circles
 from foreset.reference.interpret import miscounted
 from foreset.store.types import column_names
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
     from airflow.sdk.definitions._internal.node import DAGNode
 
-PHASES, FAILING = "foreset.refresh.phases", "foreset.refresh.failing"
+PHASES, FAILING = "foreset.refresh.phases", "foreset.refresh.record_failure"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,12 +36,12 @@ from foreset.ir.steps import (
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
 from foreset.plan.giving_up import endless
-from foreset.reference.circles import on_circles
+from foreset.reference.cycle_nodes import on_circles
 from foreset.reference.folding import fold_all, gather_all
-from foreset.reference.following import followed
 from foreset.reference.joins import Schemas, heads
+from foreset.reference.linear_fixpoint import spread_out
 from foreset.reference.rows import Counters, Memory
-from foreset.reference.spreading import spread_out
+from foreset.reference.support_lookup import followed
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.editing import edits_of
-from foreset.refresh.keys import check_key, single_rows
+from foreset.refresh.key_check import check_key, single_rows
 from foreset.refresh.sizes import rows_of
 from foreset.store.capture import Captured, Counts, RecordedPin, Unchanged, capture, staged
 from foreset.store.capture.stage import Differential

@@ -20,9 +20,9 @@ from foreset.ir.strata import Layering
 from foreset.ir.terms import Row, Value
 from foreset.plan.frozen import sample_size
 from foreset.reference.needs import Need, needs_of
-from foreset.refresh.asking import table_now, table_of
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.context import Context, Stopwatch
+from foreset.refresh.domain_phase import table_now, table_of
 from foreset.refresh.fits import pin_of
 from foreset.refresh.inputs import source_at, view_facts
 from foreset.refresh.recounting import differences

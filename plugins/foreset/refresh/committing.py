@@ -14,20 +14,20 @@ from foreset.ir.program import Column, View
 from foreset.ir.terms import Row
 from foreset.ir.types import BIGINT
 from foreset.plan.layout import laid_out
-from foreset.refresh.asking import table_of
 from foreset.refresh.context import Context, Stopwatch
+from foreset.refresh.domain_phase import table_of
 from foreset.refresh.fits import declared, pin_of
 from foreset.refresh.inputs import view_facts
 from foreset.refresh.staging import staged_frame
 from foreset.rewrite.edit_views import with_command, without_view
-from foreset.store import arrow, counters, manifest, pins, signed
+from foreset.store import arrow, counters, manifest, signed, write_once
 from foreset.store.capture import RecordedPin
 from foreset.store.clustered import clustered
 from foreset.store.epochs import close_run
 from foreset.store.layout import is_local
-from foreset.store.pins import Txn, Written
 from foreset.store.rows import ManifestRow, StatePin, ViewPin
 from foreset.store.types import row_schema
+from foreset.store.write_once import Txn, Written
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,7 +81,7 @@ def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts
         return _written_whole(context, view, view.given, previous)
     if previous is None:
         signed.create(path, columns)
-        return pins.write_once(run, path, None, _load(context, view, path, plus, order), absolute=True)
+        return write_once.write_once(run, path, None, _load(context, view, path, plus, order), absolute=True)
     path = context.layout.resolve(previous.path)
     extent = signed.describe(path, previous.version, context.opened)
     if signed.Threshold().passed(extent, plus["rows"], minus["rows"]):
@@ -94,7 +94,7 @@ def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts
             came, went = staged_frame(context, plus, view.columns), staged_frame(context, minus, view.columns)
             signed.rebase(path, previous.version, came, went, seq, txn, order)
 
-        return pins.write_once(run, path, previous.version, rebase, absolute=True)
+        return write_once.write_once(run, path, previous.version, rebase, absolute=True)
 
     def append(txn: Txn) -> None:
         if _few(context, plus, minus):
@@ -105,7 +105,7 @@ def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts
             came, went = (None if frame is None else signed.ordered(frame, order) for frame in frames)
             signed.append(path, came, went, seq, txn)
 
-    return pins.write_once(run, path, previous.version, append)
+    return write_once.write_once(run, path, previous.version, append)
 
 
 def _written_whole(context: Context, view: View, given: Collection[Row], previous: ViewPin | None) -> Written:
@@ -118,7 +118,7 @@ def _written_whole(context: Context, view: View, given: Collection[Row], previou
     def load(txn: Txn) -> None:
         signed.load_arrow(path, rows, run.seq, txn)
 
-    return pins.write_once(run, path, previous.version if previous else None, load, absolute=True)
+    return write_once.write_once(run, path, previous.version if previous else None, load, absolute=True)
 
 
 def _order(context: Context, view: View) -> tuple[str, ...]:
@@ -179,7 +179,7 @@ def _write_counters(context: Context, view: str, before: StatePin | None, change
 
     if before is None:
         counters.create(path, declared(columns))
-        written = pins.write_once(run, path, None, load, absolute=True)
+        written = write_once.write_once(run, path, None, load, absolute=True)
     elif (extent := counters.describe(path, before.version, context.opened)).passed(changes["rows"]):
 
         def rebase(txn: Txn) -> None:
@@ -188,9 +188,9 @@ def _write_counters(context: Context, view: str, before: StatePin | None, change
                 return
             counters.rebase(path, before.version, _rows(context, changes, stored), names, seq, txn, order)
 
-        written = pins.write_once(run, path, before.version, rebase, absolute=True)
+        written = write_once.write_once(run, path, before.version, rebase, absolute=True)
     else:
-        written = pins.write_once(run, path, before.version, append)
+        written = write_once.write_once(run, path, before.version, append)
     return StatePin(context.layout.relative(written.path), written.table_id, written.version)
 
 

@@ -17,9 +17,9 @@ from foreset.ir.terms import Row
 from foreset.mediated.fixpoint import MAX_ENTRIES, Limits
 from foreset.mediated.from_rules import entries_of
 from foreset.mediated.program import Region
-from foreset.refresh.asking import calls_of, rows_before, rows_now, stage_rows
 from foreset.refresh.checking import open_rows
 from foreset.refresh.context import Context
+from foreset.refresh.domain_phase import calls_of, rows_before, rows_now, stage_rows
 from foreset.rewrite.constrain import functions_of
 from foreset.rewrite.edit_views import region_of
 from foreset.verify.facts import to_rows

@@ -28,7 +28,7 @@ from foreset.ir.versions import Version
 from foreset.plan.choose import Mode, Size, free
 from foreset.plan.place import SPARK, Place, place
 from foreset.plan.translate import COUNTED, counts_itself, keeps_counters
-from foreset.refresh.bound import as_declared
+from foreset.refresh.bind_source import as_declared
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.choosing import of_circles, situation_of
 from foreset.refresh.context import Context

@@ -13,13 +13,13 @@ from foreset.inproc.tables import Part, Tables
 from foreset.ir.reads import places_read
 from foreset.ir.steps import Phase, Ref
 from foreset.ir.versions import Version
-from foreset.refresh.bound import as_declared, bind_source, without
+from foreset.refresh.bind_source import as_declared, bind_source, without
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.context import Context
 from foreset.refresh.fits import pin_of
 from foreset.refresh.inputs import view_facts
-from foreset.refresh.keys import single_rows
-from foreset.store.capture.pins import RecordedPin
+from foreset.refresh.key_check import single_rows
+from foreset.store.capture.source_pin import RecordedPin
 from foreset.store.capture.stage import folder
 
 

@@ -21,11 +21,11 @@ from foreset.plan.choose import Choice, Mode, free
 from foreset.plan.giving_up import GivenUp
 from foreset.plan.place import IN_PROCESS, SPARK, Place
 from foreset.plan.translate import COUNTED, keeps_counters, translate
-from foreset.refresh import handover
-from foreset.refresh.asking import ask, give
+from foreset.refresh import phase_break
 from foreset.refresh.choosing import chosen, of_circles
 from foreset.refresh.constraining import constrain
 from foreset.refresh.context import Context, Stopwatch
+from foreset.refresh.domain_phase import ask, give
 from foreset.refresh.inprocess import attempt, placed
 from foreset.refresh.inputs import counters_of, put_input, put_old
 from foreset.refresh.staging import stage
@@ -105,7 +105,7 @@ def _delete(context: Context, stratum: Stratum, choice: Choice) -> Facts:
         work.run(*procedure.phases[:-1])
     except GivenUp as given_up:
         return {"rounds": work.engine.rounds, "rows": 0, "given_up": str(given_up)}
-    saved = handover.save(context, work.engine, procedure, (*work.folder, "delete"))
+    saved = phase_break.save(context, work.engine, procedure, (*work.folder, "delete"))
     rows = sum(one["rows"] for one in saved["versions"] if one["version"] == Version.DEL)
     return {"rounds": work.engine.rounds, "rows": rows, "saved": saved, "circles": _circles(work)}
 
@@ -136,7 +136,7 @@ def _finish(context: Context, stratum: Stratum, choice: Choice, before: Facts) -
             return {**tried.facts, **_told_of(where)}
     work = _opened(context, stratum, choice, procedure)
     if "saved" in before:
-        handover.load(context, work.engine, before["saved"])
+        phase_break.load(context, work.engine, before["saved"])
         work.run(procedure.phases[-1])
     else:
         work.run(*procedure.phases)

@@ -17,7 +17,7 @@ from foreset.plan.history import REMEMBERED
 from foreset.plan.rebuild import rebuilt
 from foreset.refresh.context import Context, Listener, read_spec, understood
 from foreset.refresh.editing import edited, edits_of, reasons
-from foreset.refresh.failing import described
+from foreset.refresh.record_failure import described
 from foreset.spec.suites import suite_files
 from foreset.store import events, files, manifest
 from foreset.store.capture import RecordedPin, current_pin

@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from foreset.errors import EnvironmentFault, Fenced, Held
 from foreset.ir.program import is_hidden
 from foreset.plan.frozen import Request
-from foreset.refresh.asking import nothing_new
 from foreset.refresh.capturing import capture_all, nothing_moved
 from foreset.refresh.checking import verify
 from foreset.refresh.committing import commit
 from foreset.refresh.context import Context, Listener
-from foreset.refresh.failing import attempt_told, failures_told
-from foreset.refresh.faults import plain_words
+from foreset.refresh.domain_phase import nothing_new
+from foreset.refresh.machine_faults import plain_words
 from foreset.refresh.maintaining import maintain
 from foreset.refresh.opening import open_refresh, reopen, resume
 from foreset.refresh.publishing import publish
+from foreset.refresh.record_failure import attempt_told, failures_told
 from foreset.session.embedded import inspect_server
 from foreset.session.jars import verified_jars
 from foreset.session.lazy import lazy_session

@@ -19,8 +19,8 @@ from foreset.store import arrow, manifest
 from foreset.store.layout import Layout
 from foreset.verify.bodies import Bodies
 from foreset.verify.facts import SourceFacts
-from foreset.verify.misses import Miss, why_not
 from foreset.verify.proofs import Proof, Prover
+from foreset.verify.why_not import Miss, why_not
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,10 +9,10 @@ from foreset.inproc import delta as inputs
 from foreset.inproc.database import session
 from foreset.inproc.sharing import LARGE, Shared, links
 from foreset.inproc.tables import Table, Tables
-from foreset.refresh.bound import as_declared, bind_source
+from foreset.refresh.bind_source import as_declared, bind_source
 from foreset.refresh.capturing import capture_all
 from foreset.refresh.context import Context
-from foreset.store.capture.pins import RecordedPin
+from foreset.store.capture.source_pin import RecordedPin
 from foreset.store.capture.stage import folder
 
 

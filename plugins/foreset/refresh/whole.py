@@ -14,17 +14,17 @@ from foreset.ir.hidden import in_words
 from foreset.ir.program import Program, auxiliaries, is_hidden
 from foreset.plan.frozen import Request
 from foreset.refresh.amending import only_edits
-from foreset.refresh.asking import nothing_new
 from foreset.refresh.capturing import capture_all, nothing_moved
 from foreset.refresh.checking import verify
 from foreset.refresh.committing import commit, told_of_domains
 from foreset.refresh.context import Context, Listener, Stopwatch, read_spec
-from foreset.refresh.failing import at_phase, attempt_told, failures_told
-from foreset.refresh.faults import plain_words
+from foreset.refresh.domain_phase import nothing_new
+from foreset.refresh.machine_faults import plain_words
 from foreset.refresh.maintaining import maintain
 from foreset.refresh.opening import open_refresh
 from foreset.refresh.publishing import publish
 from foreset.refresh.quality import quality
+from foreset.refresh.record_failure import at_phase, attempt_told, failures_told
 from foreset.refresh.scheduling import run_strata, width
 from foreset.refresh.sharing import shared_looks
 from foreset.render import html_table, visible

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from foreset.store import delta, pins
+from foreset.store import delta, write_once
 from foreset.store.canonical import canonical, same_row
 from foreset.store.quoting import ticked
 from foreset.store.scans import table_at
@@ -30,25 +30,25 @@ BROADCAST_ROWS = 500_000
 
 def create(path: str, columns: Mapping[str, str]) -> None:
     """An empty table of counters for rows of these columns."""
-    pins.ensure_table(path, {**columns, **HIDDEN}, partition_by=(SEQ,))
+    write_once.ensure_table(path, {**columns, **HIDDEN}, partition_by=(SEQ,))
 
 
-def load(path: str, counts: DataFrame, columns: Sequence[str], seq: int, txn: pins.Txn) -> None:
+def load(path: str, counts: DataFrame, columns: Sequence[str], seq: int, txn: write_once.Txn) -> None:
     """Replace all counters: after a build, or a change of the rules."""
     _write(counts, path, columns, seq, txn, mode="overwrite")
 
 
-def append_delta(path: str, counts: DataFrame, columns: Sequence[str], seq: int, txn: pins.Txn) -> None:
+def append_delta(path: str, counts: DataFrame, columns: Sequence[str], seq: int, txn: write_once.Txn) -> None:
     """Append one refresh's differences: the columns, then `_base` and `_recursive`."""
     _write(counts, path, columns, seq, txn, mode="append")
 
 
-def load_arrow(path: str, counts: pa.Table, seq: int, txn: pins.Txn) -> None:
+def load_arrow(path: str, counts: pa.Table, seq: int, txn: write_once.Txn) -> None:
     """`load` for entries that are here: the columns, then `_base` and `_recursive`; no Spark job."""
     delta.replace_exactly(txn.target(path), _entries(counts, seq), txn.mark, {txn.app_id: txn.version})
 
 
-def append_arrow(path: str, counts: pa.Table, seq: int, txn: pins.Txn) -> None:
+def append_arrow(path: str, counts: pa.Table, seq: int, txn: write_once.Txn) -> None:
     """`append_delta` for entries that are here."""
     import pyarrow as pa
 
@@ -92,7 +92,13 @@ def read(
 
 
 def rebase(
-    path: str, version: int, counts: DataFrame, columns: Sequence[str], seq: int, txn: pins.Txn, order: Sequence[str]
+    path: str,
+    version: int,
+    counts: DataFrame,
+    columns: Sequence[str],
+    seq: int,
+    txn: write_once.Txn,
+    order: Sequence[str],
 ) -> None:
     """Append and compact in one version: one entry for each row, none where both counters are zero."""
     from pyspark.sql import functions as sf
@@ -105,7 +111,9 @@ def rebase(
     load(path, ordered(kept, order), columns, seq, txn)
 
 
-def rebase_arrow(path: str, version: int, counts: pa.Table, seq: int, txn: pins.Txn, order: Sequence[str]) -> None:
+def rebase_arrow(
+    path: str, version: int, counts: pa.Table, seq: int, txn: write_once.Txn, order: Sequence[str]
+) -> None:
     """The same for entries that fit into this process."""
     import pyarrow as pa
 
@@ -170,7 +178,7 @@ def describe(path: str, version: int, open_at: delta.OpenAt = delta.open_table) 
     return Extent(sum(base), sum(log), len(log))
 
 
-def _write(counts: DataFrame, path: str, columns: Sequence[str], seq: int, txn: pins.Txn, *, mode: str) -> None:
+def _write(counts: DataFrame, path: str, columns: Sequence[str], seq: int, txn: write_once.Txn, *, mode: str) -> None:
     from pyspark.sql import functions as sf
 
     numbers = [sf.col(name).cast("bigint").alias(name) for name in STORED.values()]

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from foreset.store import delta, pins
+from foreset.store import delta, write_once
 from foreset.store.canonical import canonical, same_row
 from foreset.store.delta import SEQ, SIGN
 from foreset.store.quoting import ticked
@@ -73,20 +73,20 @@ def create(path: str, columns: Mapping[str, str]) -> None:
     """An empty signed table for rows of these columns (Spark type names)."""
     if clash := set(columns) & set(HIDDEN):
         raise ValueError(f"a view cannot have a column named {min(clash)}")
-    pins.ensure_table(path, {**columns, **HIDDEN}, partition_by=(SIGN, SEQ))
+    write_once.ensure_table(path, {**columns, **HIDDEN}, partition_by=(SIGN, SEQ))
 
 
-def load(path: str, rows: DataFrame, seq: int, txn: pins.Txn) -> None:
+def load(path: str, rows: DataFrame, seq: int, txn: write_once.Txn) -> None:
     """Replace all rows: a first load, or a rebuild whose columns may differ."""
     _write(_signed(rows, rows.columns, 1, seq), path, txn, mode="overwrite")
 
 
-def load_arrow(path: str, rows: pa.Table, seq: int, txn: pins.Txn) -> None:
+def load_arrow(path: str, rows: pa.Table, seq: int, txn: write_once.Txn) -> None:
     """The same for rows that are already here, without a Spark job."""
     delta.replace_exactly(txn.target(path), _signed_arrow(rows, 1, seq), txn.mark, {txn.app_id: txn.version})
 
 
-def append(path: str, plus: DataFrame | None, minus: DataFrame | None, seq: int, txn: pins.Txn) -> None:
+def append(path: str, plus: DataFrame | None, minus: DataFrame | None, seq: int, txn: write_once.Txn) -> None:
     """Append one refresh's exact differential, as one version."""
     parts = [_signed(frame, frame.columns, sign, seq) for frame, sign in ((plus, 1), (minus, -1)) if frame is not None]
     if not parts:
@@ -94,7 +94,7 @@ def append(path: str, plus: DataFrame | None, minus: DataFrame | None, seq: int,
     _write(parts[0] if len(parts) == 1 else parts[0].unionByName(parts[1]), path, txn, mode="append")
 
 
-def append_arrow(path: str, plus: pa.Table | None, minus: pa.Table | None, seq: int, txn: pins.Txn) -> None:
+def append_arrow(path: str, plus: pa.Table | None, minus: pa.Table | None, seq: int, txn: write_once.Txn) -> None:
     """The same for differentials that are already here: 10 ms instead of a Spark job."""
     import pyarrow as pa
 
@@ -133,7 +133,7 @@ def rebase(
     plus: DataFrame | None,
     minus: DataFrame | None,
     seq: int,
-    txn: pins.Txn,
+    txn: write_once.Txn,
     order: Sequence[str] = (),
 ) -> None:
     """Append and compact in one version: what a refresh does when the threshold is passed."""
@@ -149,7 +149,7 @@ def rebase(
 
 
 def rebase_arrow(
-    path: str, version: int, plus: pa.Table, minus: pa.Table, seq: int, txn: pins.Txn, order: Sequence[str] = ()
+    path: str, version: int, plus: pa.Table, minus: pa.Table, seq: int, txn: write_once.Txn, order: Sequence[str] = ()
 ) -> None:
     """The same for rows that fit into this process."""
     import pyarrow as pa
@@ -200,7 +200,7 @@ def _signed_arrow(rows: pa.Table, sign: int, seq: int) -> pa.Table:
     return data.append_column(SEQ, pa.array([seq] * rows.num_rows, pa.int64()))
 
 
-def _write(frame: DataFrame, path: str, txn: pins.Txn, *, mode: str) -> None:
+def _write(frame: DataFrame, path: str, txn: write_once.Txn, *, mode: str) -> None:
     writer = frame.write.format("delta").mode(mode).partitionBy(SIGN, SEQ).options(**txn.options())
     if mode == "overwrite":
         writer = writer.option("overwriteSchema", "true")

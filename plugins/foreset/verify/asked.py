@@ -8,8 +8,8 @@ from foreset.ir.program import Column, View
 from foreset.ir.terms import Row, Var
 from foreset.reference.needs import Need
 from foreset.reference.widen import widened
+from foreset.verify.binding_order import Asked
 from foreset.verify.entries import Draw, Rows, present, sampled
-from foreset.verify.passing import Asked
 from foreset.verify.sample import Staged
 
 Answers = Callable[[View, Asked, set[Row]], Iterable[Row]]  # rows of a view that no stratum has, by some columns

@@ -13,9 +13,9 @@ from foreset.ir.terms import Const, Var
 from foreset.ir.types import Type
 from foreset.reference.terms import equal
 from foreset.reference.widen import widened
+from foreset.verify.binding_order import Asked, Passage, Schemas
 from foreset.verify.bindings import tester
-from foreset.verify.codes import NULL, Codes, Mask, Numbers, alike, stacked, told_apart, without_null
-from foreset.verify.passing import Asked, Passage, Schemas
+from foreset.verify.value_numbering import NULL, Codes, Mask, Numbers, alike, stacked, told_apart, without_null
 
 _COMPARED = {
     "=": operator.eq,

@@ -9,7 +9,7 @@ from foreset.ir.terms import Const, Row, Value, Var
 from foreset.reference.failure import Failure
 from foreset.reference.terms import compile_comparison, compile_test, equal, read_as
 from foreset.reference.widen import widened
-from foreset.verify.passing import Asked, Schemas
+from foreset.verify.binding_order import Asked, Schemas
 
 Binding = dict[str, Value]
 

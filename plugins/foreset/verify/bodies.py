@@ -17,9 +17,9 @@ from foreset.ir.terms import Const, Row, Term, Value, Var, names_in
 from foreset.ir.text import print_literal, print_rule, print_term
 from foreset.reference.terms import equal
 from foreset.rewrite.held_back import waits_for
+from foreset.verify.binding_order import Asked, Schemas, known_positions
 from foreset.verify.bindings import Binding, head_row, key_at, matched, tested
 from foreset.verify.groups import Facts
-from foreset.verify.passing import Asked, Schemas, known_positions
 
 MOST = 10_000  # bindings that are followed at once
 

@@ -27,10 +27,10 @@ from foreset.reference.widen import widened
 from foreset.store import scratch
 from foreset.store.quoting import quoted
 from foreset.store.types import arrow_type, duck_type
-from foreset.verify.codes import NULL, Codes, Numbers, stacked
+from foreset.verify.binding_order import Asked
 from foreset.verify.distinct import all_differ
-from foreset.verify.passing import Asked
 from foreset.verify.queries import KEYS, groups_query
+from foreset.verify.value_numbering import NULL, Codes, Numbers, stacked
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset

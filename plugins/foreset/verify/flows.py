@@ -13,8 +13,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreset.verify.carried import Carriage
-from foreset.verify.codes import Codes, Grown, Mask, Numbered, Numbers, nothing
+from foreset.verify.linear_recursion import Carriage
+from foreset.verify.value_numbering import Codes, Grown, Mask, Numbered, Numbers, nothing
 
 MOST = 1024  # different carried values; goals with others are solved one by one
 Words: TypeAlias = NDArray[np.uint64]

@@ -18,8 +18,8 @@ from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.reference.aggregates import gathered, groups_of
 from foreset.reference.failure import Failure
-from foreset.verify.codes import Codes, Numbers
-from foreset.verify.passing import Asked
+from foreset.verify.binding_order import Asked
+from foreset.verify.value_numbering import Codes, Numbers
 
 
 class Facts(Protocol):

@@ -14,8 +14,8 @@ from foreset.ir.program import View
 from foreset.ir.rules import Atom, Let, Rule
 from foreset.ir.strata import Layering
 from foreset.ir.terms import Row, Value, Var, names_in
-from foreset.verify.codes import alike
-from foreset.verify.passing import Asked, Schemas
+from foreset.verify.binding_order import Asked, Schemas
+from foreset.verify.value_numbering import alike
 
 KEYS = 16  # by which a view is asked for whole rows
 Place = tuple[str, int]  # a relation and a column of it

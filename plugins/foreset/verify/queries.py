@@ -24,7 +24,7 @@ from foreset.reference.terms import known_type
 from foreset.reference.widen import widened
 from foreset.store.quoting import quoted
 from foreset.store.types import column_names, duck_type
-from foreset.verify.passing import Asked
+from foreset.verify.binding_order import Asked
 
 KEYS = "wanted"  # the table of keys, with columns k0, k1 ...
 Columns = Mapping[str, tuple[Column, ...]]

@@ -17,13 +17,13 @@ from foreset.ir.rules import Rule, atoms
 from foreset.ir.strata import Layering, Stratum
 from foreset.ir.terms import Row
 from foreset.verify.batches import Binder
-from foreset.verify.carried import Carriage, carriage
-from foreset.verify.codes import Codes
-from foreset.verify.doubled import linear
+from foreset.verify.binding_order import Asked, Schemas
+from foreset.verify.fact_cache import Looks
 from foreset.verify.groups import Facts, GroupFacts, member_schemas
-from foreset.verify.looks import Looks
-from foreset.verify.passing import Asked, Schemas
+from foreset.verify.linear_recursion import Carriage, carriage
+from foreset.verify.square_closure import linear
 from foreset.verify.tabling import Common, Goal, Pass, Table
+from foreset.verify.value_numbering import Codes
 
 
 @dataclass(slots=True)

@@ -21,11 +21,11 @@ import numpy as np
 from foreset.ir.program import View
 from foreset.ir.rules import Atom, Negation, Rule, null_safe
 from foreset.verify.batches import Batch, Binder
-from foreset.verify.carried import Carriage, named, parted
-from foreset.verify.codes import Codes, Distinct, Grown, Numbered, Numbers, nothing, without_null
+from foreset.verify.binding_order import Asked, Passage, passage
+from foreset.verify.fact_cache import Looks
 from foreset.verify.flows import Flow
-from foreset.verify.looks import Looks
-from foreset.verify.passing import Asked, Passage, passage
+from foreset.verify.linear_recursion import Carriage, named, parted
+from foreset.verify.value_numbering import Codes, Distinct, Grown, Numbered, Numbers, nothing, without_null
 
 Goal = tuple[str, Asked]
 

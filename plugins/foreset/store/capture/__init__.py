@@ -4,9 +4,9 @@
 `read_before` give the states around the differential. docs/sources.md says it for users.
 """
 
-from foreset.store.capture.pins import PinnedColumn, RecordedPin
 from foreset.store.capture.plan import Feed, Reload, SnapshotDiff, Unchanged
 from foreset.store.capture.source import read_before, read_source
+from foreset.store.capture.source_pin import PinnedColumn, RecordedPin
 from foreset.store.capture.stage import Counts, Differential, staged
 from foreset.store.capture.take import Captured, capture, current_pin
 

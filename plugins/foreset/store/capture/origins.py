@@ -17,9 +17,9 @@ from foreset.store import manifest, signed
 from foreset.store.capture import faults
 from foreset.store.capture.feed import NET, read_feed, read_version
 from foreset.store.capture.log import Commit, Metadata
-from foreset.store.capture.pins import PinnedColumn, RecordedPin
 from foreset.store.capture.plan import Facts
 from foreset.store.capture.rows import project
+from foreset.store.capture.source_pin import PinnedColumn, RecordedPin
 from foreset.store.capture.tables import open_table
 from foreset.store.capture.versions import SourceTable, fit_columns
 from foreset.store.catalog import nearest, tables_below

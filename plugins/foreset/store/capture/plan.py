@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from foreset.errors import SourceError
 from foreset.store.capture.log import FEED_PROPERTY, Commit
-from foreset.store.capture.pins import PinnedColumn, RecordedPin
+from foreset.store.capture.source_pin import PinnedColumn, RecordedPin
 
 SMALL = 32 << 20  # bytes: below this, sizes of files say little about rows, and any way is quick
 RETENTION = "`delta.logRetentionDuration` and `delta.deletedFileRetentionDuration`"

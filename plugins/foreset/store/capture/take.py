@@ -16,8 +16,8 @@ from foreset.store.capture import faults
 from foreset.store.capture.feed import difference
 from foreset.store.capture.here import stage_here
 from foreset.store.capture.origins import Origin, open_origin
-from foreset.store.capture.pins import RecordedPin
 from foreset.store.capture.plan import Feed, Refuse, Reload, SnapshotDiff, Unchanged, Way, decide, next_best
+from foreset.store.capture.source_pin import RecordedPin
 from foreset.store.capture.stage import Counts, Differential, Inconsistent, nothing, stage, stage_net, staged
 
 if TYPE_CHECKING:

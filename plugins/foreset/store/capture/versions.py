@@ -15,7 +15,7 @@ from foreset.ir.program import Source
 from foreset.ir.types import Type, array, fits, parse_type
 from foreset.store.capture import faults
 from foreset.store.capture.log import Commit, LogFiles, Metadata, can_rebuild, commit_name, mark_of, read_commits
-from foreset.store.capture.pins import PinnedColumn, RecordedPin
+from foreset.store.capture.source_pin import PinnedColumn, RecordedPin
 
 if TYPE_CHECKING:
     pass

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from foreset.inproc.plans import constant
+from foreset.inproc.join_state import constant
 from foreset.inproc.tables import Part, Sql, Table, Tables
 from foreset.inproc.types import widening
 from foreset.ir.rules import Atom, Rule
 from foreset.ir.steps import Follow, Ref
 from foreset.ir.terms import Const
 from foreset.ir.types import Type, widen
-from foreset.reference.following import shared
+from foreset.reference.support_lookup import shared
 
 
 def follow(step: Follow, tables: Tables) -> Table | None:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from tests.refresh_cases import in_normal_form, load_program
 
-from foreset.verify.carried import Carriage, carriage, named, parted
-from foreset.verify.codes import Codes, Grown, Numbered
+from foreset.verify.binding_order import Asked, passage
 from foreset.verify.flows import Flow, Sets
-from foreset.verify.passing import Asked, passage
+from foreset.verify.linear_recursion import Carriage, carriage, named, parted
+from foreset.verify.value_numbering import Codes, Grown, Numbered
 
 SPEC = """\
 group: g

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import duckdb
 
-from foreset.inproc.plans import Plan, constant, source
+from foreset.inproc.join_state import Plan, constant, source
 from foreset.inproc.tables import Sql, Table
 from foreset.inproc.terms import COMPARISONS, Writer
 from foreset.inproc.types import from_duck, widening

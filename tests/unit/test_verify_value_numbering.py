@@ -16,7 +16,7 @@ from foreset.ir.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, Type, decimal
 from foreset.ir.values import NAN
 from foreset.verify import bindings
 from foreset.verify.batches import Batch, Binder
-from foreset.verify.codes import Codes, Distinct, Grown, Indexed, told_apart
+from foreset.verify.value_numbering import Codes, Distinct, Grown, Indexed, told_apart
 
 
 def test_one_number_for_equal_values_of_a_family() -> None:

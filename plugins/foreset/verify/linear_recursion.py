@@ -17,8 +17,8 @@ from foreset.ir.program import HIDDEN, View
 from foreset.ir.rules import Atom, Literal, Rule, atoms, literal_variables
 from foreset.ir.terms import Const, Term, Var
 from foreset.ir.types import Type
-from foreset.verify.codes import alike
-from foreset.verify.passing import Asked, Fanout, Passage
+from foreset.verify.binding_order import Asked, Fanout, Passage
+from foreset.verify.value_numbering import alike
 
 FEW = 4.0  # rows of a source that a rule without recursion may find for one key, beside those that the steps ask for
 

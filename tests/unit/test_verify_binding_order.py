@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.refresh_cases import in_normal_form, load_program
 
-from foreset.verify.passing import Asked, passage
+from foreset.verify.binding_order import Asked, passage
 
 SPEC = """\
 group: shop

@@ -14,7 +14,7 @@ from foreset.ir.functions import fallible
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
 from foreset.ir.terms import Const, Var
 from foreset.ir.types import Type
-from foreset.verify.codes import alike
+from foreset.verify.value_numbering import alike
 
 Asked = tuple[int, ...]  # positions of the columns whose values are given
 Schemas = Mapping[str, tuple[Type, ...]]

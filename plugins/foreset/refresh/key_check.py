@@ -22,11 +22,11 @@ from foreset.inproc.tables import Tables
 from foreset.ir.program import Source
 from foreset.ir.terms import Row
 from foreset.ir.text import print_value
-from foreset.refresh.bound import as_declared, bind_source
+from foreset.refresh.bind_source import as_declared, bind_source
 from foreset.refresh.context import Context
 from foreset.store.canonical import same_row
 from foreset.store.capture.origins import open_origin
-from foreset.store.capture.pins import RecordedPin
+from foreset.store.capture.source_pin import RecordedPin
 from foreset.store.capture.stage import folder
 from foreset.store.delta import SparkOnly
 from foreset.store.quoting import ticked

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from foreset.verify.codes import Codes, Distinct, Grown, Indexed, Numbers, nothing, told_apart
+from foreset.verify.binding_order import Asked, Schemas
 from foreset.verify.groups import Facts
-from foreset.verify.passing import Asked, Schemas
+from foreset.verify.value_numbering import Codes, Distinct, Grown, Indexed, Numbers, nothing, told_apart
 
 # What looks at a relation cost, in values of a relation that is taken whole, which takes as long. Whoever has looked
 # often will go on, as a recursion does: so all is taken when looks have cost a part of that.

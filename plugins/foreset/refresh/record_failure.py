@@ -20,8 +20,8 @@ from foreset.errors import (
 )
 from foreset.plan.frozen import Request
 from foreset.refresh.context import Context
-from foreset.refresh.faults import explained
-from foreset.refresh.keys import KeyBroken
+from foreset.refresh.key_check import KeyBroken
+from foreset.refresh.machine_faults import explained
 from foreset.session.locations import absolute_warehouse
 from foreset.store import attempts, manifest
 from foreset.store.attempts import FailedAttempt

@@ -13,7 +13,7 @@ from foreset.ir.rules import Atom, Rule
 from foreset.ir.steps import Follow, Ref
 from foreset.ir.terms import Const
 from foreset.ir.types import Type
-from foreset.reference.following import shared
+from foreset.reference.support_lookup import shared
 from foreset.store.types import column_names, spark_type
 
 if TYPE_CHECKING:

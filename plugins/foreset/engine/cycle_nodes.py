@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from foreset.engine.frames import Piece
 from foreset.ir.types import Type
 from foreset.ir.values import canonical
-from foreset.reference.circles import on_circles
+from foreset.reference.cycle_nodes import on_circles
 from foreset.store.types import row_schema
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from foreset.inproc.tables import Table, Tables
 from foreset.ir.program import Column, Source
 from foreset.ir.types import parse_type
 from foreset.store import arrow, manifest
-from foreset.store.capture.pins import RecordedPin
+from foreset.store.capture.source_pin import RecordedPin
 from foreset.store.layout import Layout, table_path
 from foreset.store.types import column_names
 
