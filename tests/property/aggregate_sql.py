@@ -21,8 +21,8 @@ from foreset.ir.rules import Aggregated, Atom, Comparison, Literal, Negation, Ru
 from foreset.ir.terms import Call, Const, Row, Term, Value, Var, variables
 from foreset.ir.types import Type
 from foreset.ir.values import canonical
-from foreset.reference.widen import widened
 from foreset.store.types import arrow_type
+from foreset.values.widen import widened
 
 OPERATORS = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 Outside = Mapping[str, str]  # where the variables of the rule are

@@ -14,8 +14,8 @@ from foreset.inproc.types import from_duck, to_arrow
 from foreset.ir.functions import type_of
 from foreset.ir.terms import Call, Const, Row, Term, Value, Var
 from foreset.ir.types import BIGINT, DOUBLE, INT, SMALLINT, STRING, Type, decimal, integral_range
-from foreset.reference.failure import Failure
-from foreset.reference.terms import read_term
+from foreset.values.failure import Failure
+from foreset.values.terms import read_term
 
 TYPES: dict[str, Type] = {
     "a": INT, "b": BIGINT, "c": SMALLINT, "d": decimal(15, 2), "e": decimal(9, 4), "f": decimal(30, 10),

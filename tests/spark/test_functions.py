@@ -20,8 +20,8 @@ from foreset.engine.functions import compile_call
 from foreset.ir.terms import Row, Value
 from foreset.ir.types import STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
 from foreset.ir.values import canonical
-from foreset.reference.functions import Failure, call
 from foreset.store.types import row_schema, spark_type
+from foreset.values.functions import Failure, call
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -12,7 +12,7 @@ from foreset.ir.functions import FUNCTIONS, OPERATORS, Argument, fallible, resul
 from foreset.ir.terms import Call, Const, Row, Var
 from foreset.ir.types import BIGINT, DATE, DOUBLE, FLOAT, INT, SMALLINT, STRING, TINYINT, Type, decimal
 from foreset.ir.values import NAN, canonical
-from foreset.reference.functions import IMPLEMENTATIONS, Failure, call
+from foreset.values.functions import IMPLEMENTATIONS, Failure, call
 
 MONEY = decimal(12, 2)
 

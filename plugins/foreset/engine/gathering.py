@@ -1,4 +1,4 @@
-"""Accumulators as Spark columns: over all members of a group, as `reference/aggregates.py` has them.
+"""Accumulators as Spark columns: over all members of a group, as `values/aggregates.py` has them.
 
 What depends on order goes through a sorted array and a fold from its start, step by step
 what the reference does, so that doubles agree to the last bit.

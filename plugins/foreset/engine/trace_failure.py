@@ -17,9 +17,9 @@ from foreset.errors import EvaluationError, ForesetError
 from foreset.ir.functions import fallible
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables, owner
 from foreset.ir.terms import Row, Term, Var
-from foreset.reference.functions import Failure
-from foreset.reference.terms import read_term
 from foreset.store.spark_values import collected
+from foreset.values.functions import Failure
+from foreset.values.terms import read_term
 
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException

@@ -8,8 +8,8 @@ from foreset.inproc.tables import Sql, Table, Tables
 from foreset.ir.rules import Rule
 from foreset.ir.terms import Const, Value
 from foreset.ir.types import Type, widen
-from foreset.reference.widen import widened
 from foreset.store.types import duck_type
+from foreset.values.widen import widened
 
 
 @dataclass(slots=True)

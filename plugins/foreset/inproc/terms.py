@@ -15,8 +15,8 @@ from decimal import Decimal
 from foreset.inproc.types import widening
 from foreset.ir.terms import Call, Const, Term, Var
 from foreset.ir.types import Type, as_decimal
-from foreset.reference.terms import known_type
 from foreset.store.types import duck_type
+from foreset.values.terms import known_type
 
 COMPARISONS = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 WORD = 18  # digits of a decimal that DuckDB keeps in 64 bits

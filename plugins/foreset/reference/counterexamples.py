@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from foreset.ir.aggregates import STATE, Fold, InPython
 from foreset.ir.terms import Call, Const, Row, Term, Value
-from foreset.reference.failure import Failure
 from foreset.reference.fold_laws import Law, Machine, after, in_any_order, merged_from, undone
 from foreset.reference.fold_solver import Encoder, Expr, Typed, Unsupported, ticks_of, value_of
+from foreset.values.failure import Failure
 
 _DEEPEST = 5  # adds before the law is asked about
 _TOO_HARD = 2  # questions without an answer: the deeper ones are no easier

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from foreset.ir.aggregates import Fold
 from foreset.ir.terms import Row, Value
 from foreset.ir.text import print_value
-from foreset.reference.aggregates import Step, step_of
-from foreset.reference.failure import Failure
+from foreset.values.aggregates import Step, step_of
+from foreset.values.failure import Failure
 
 _SHOWN = 4  # members of a long way to a state
 

@@ -13,9 +13,9 @@ from foreset.ir.steps import Aggregate, Ref
 from foreset.ir.terms import Row, Var
 from foreset.ir.text import print_value
 from foreset.ir.versions import Version
-from foreset.reference.aggregates import folded, gathered, groups_of
-from foreset.reference.failure import Failure
 from foreset.reference.rows import Memory
+from foreset.values.aggregates import folded, gathered, groups_of
+from foreset.values.failure import Failure
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from foreset.diagnostics import Diagnostic, Span
 from foreset.ir.aggregates import Definition, Fold, InPython
 from foreset.ir.program import Program
 from foreset.reference.counterexamples import counterexample
-from foreset.reference.failure import Failure
 from foreset.reference.fold_laws import (
     Machine,
     in_any_order,
@@ -27,6 +26,7 @@ from foreset.reference.fold_laws import (
 from foreset.reference.fold_samples import members
 from foreset.reference.long_runs import broken_in_long_runs
 from foreset.rewrite.pipeline import Prepared
+from foreset.values.failure import Failure
 
 MOST = 24  # members that are tried with each other
 STEPS = 12_000  # adds of long runs, for all aggregates of a spec together

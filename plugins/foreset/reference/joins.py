@@ -16,10 +16,10 @@ from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Tes
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Row, Value, Var
 from foreset.ir.types import Type
-from foreset.reference.functions import Failure
 from foreset.reference.rows import Key, Memory
-from foreset.reference.terms import Condition, compile_comparison, compile_test, equal, read_as
-from foreset.reference.widen import widened, widener
+from foreset.values.functions import Failure
+from foreset.values.terms import Condition, compile_comparison, compile_test, equal, read_as
+from foreset.values.widen import widened, widener
 
 Schemas = Mapping[str, tuple[Type, ...]]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from foreset.ir.terms import Row, Value
 from foreset.ir.text import print_value
-from foreset.reference.failure import Failure
 from foreset.reference.fold_laws import Machine, after, in_any_order, is_overflow, merged, same, shown_member, undone
 from foreset.reference.fold_samples import members, random_member
+from foreset.values.failure import Failure
 
 SECONDS = 1.0  # of CPU: only functions in Python that take long come to it
 _LARGEST = 2_000  # characters or items of a state that grows

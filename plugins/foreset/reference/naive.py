@@ -17,8 +17,8 @@ from foreset.ir.terms import Const, Row, Term, Value, Var
 from foreset.ir.types import Type
 from foreset.reference.folding import gather_all
 from foreset.reference.outside import outside
-from foreset.reference.terms import compile_comparison, compile_test, equal, read_as
-from foreset.reference.widen import widened
+from foreset.values.terms import compile_comparison, compile_test, equal, read_as
+from foreset.values.widen import widened
 
 Database = Mapping[str, frozenset[Row]]
 Binding = dict[str, Value]

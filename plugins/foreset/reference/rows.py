@@ -10,7 +10,7 @@ from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.ir.versions import VIRTUAL
-from foreset.reference.widen import widener
+from foreset.values.widen import widener
 
 Key = tuple[tuple[int, Type | None], ...]  # positions, each with the type in which it is compared
 

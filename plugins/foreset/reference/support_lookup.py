@@ -8,7 +8,7 @@ from foreset.ir.terms import Const, Row, Var
 from foreset.ir.types import widen
 from foreset.reference.joins import Schemas
 from foreset.reference.rows import Key, Memory, picker
-from foreset.reference.terms import equal
+from foreset.values.terms import equal
 
 
 def followed(step: Follow, memory: Memory, schemas: Schemas) -> set[Row]:

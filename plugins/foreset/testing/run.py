@@ -20,13 +20,13 @@ from foreset.ir.values import sort_key
 from foreset.mediated.from_rules import instances
 from foreset.plan.choose import Choice, Situation, choose
 from foreset.plan.translate import MAINTAINING
-from foreset.reference.failure import Failure
 from foreset.reference.naive import evaluate
 from foreset.reference.needs import needs_of, unasked
 from foreset.reference.outside import answers_in, asked_of
 from foreset.reference.replica import Chooser, Delta, Replica, Rows
 from foreset.rewrite.pipeline import as_written
 from foreset.testing.compare import ASKING, Difference, Night, against, delta, difference, night_of
+from foreset.values.failure import Failure
 
 INTERNAL = "internal error: "
 REPORT = "this is a fault of Foreset: please report it with this spec; `foreset --debug test` shows the traceback"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from foreset.ir.program import Column, View
 from foreset.ir.terms import Row, Var
 from foreset.reference.needs import Need
-from foreset.reference.widen import widened
+from foreset.values.widen import widened
 from foreset.verify.binding_order import Asked
 from foreset.verify.entries import Draw, Rows, present, sampled
 from foreset.verify.sample import Staged

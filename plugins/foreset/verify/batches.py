@@ -11,8 +11,8 @@ import numpy as np
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Rule, literal_variables, null_safe, nullable
 from foreset.ir.terms import Const, Var
 from foreset.ir.types import Type
-from foreset.reference.terms import equal
-from foreset.reference.widen import widened
+from foreset.values.terms import equal
+from foreset.values.widen import widened
 from foreset.verify.binding_order import Asked, Passage, Schemas
 from foreset.verify.bindings import tester
 from foreset.verify.value_numbering import NULL, Codes, Mask, Numbers, alike, stacked, told_apart, without_null

@@ -6,9 +6,9 @@ from collections.abc import Callable, Set
 
 from foreset.ir.rules import Atom, Comparison, Let, Rule, Test
 from foreset.ir.terms import Const, Row, Value, Var
-from foreset.reference.failure import Failure
-from foreset.reference.terms import compile_comparison, compile_test, equal, read_as
-from foreset.reference.widen import widened
+from foreset.values.failure import Failure
+from foreset.values.terms import compile_comparison, compile_test, equal, read_as
+from foreset.values.widen import widened
 from foreset.verify.binding_order import Asked, Schemas
 
 Binding = dict[str, Value]

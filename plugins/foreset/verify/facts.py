@@ -23,10 +23,10 @@ from foreset.ir.rules import Rule, atoms
 from foreset.ir.terms import Row, Value
 from foreset.ir.types import STRING, Type
 from foreset.ir.values import canonical
-from foreset.reference.widen import widened
 from foreset.store import scratch
 from foreset.store.quoting import quoted
 from foreset.store.types import arrow_type, duck_type
+from foreset.values.widen import widened
 from foreset.verify.binding_order import Asked
 from foreset.verify.distinct import all_differ
 from foreset.verify.queries import KEYS, groups_query

@@ -16,8 +16,8 @@ from foreset.ir.program import View, member_columns
 from foreset.ir.rules import Rule
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
-from foreset.reference.aggregates import gathered, groups_of
-from foreset.reference.failure import Failure
+from foreset.values.aggregates import gathered, groups_of
+from foreset.values.failure import Failure
 from foreset.verify.binding_order import Asked
 from foreset.verify.value_numbering import Codes, Numbers
 

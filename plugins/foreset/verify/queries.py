@@ -20,10 +20,10 @@ from foreset.ir.program import Column
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Rule, Test, literal_variables
 from foreset.ir.terms import Call, Const, Term, Value, Var, names_in
 from foreset.ir.types import Type, widen
-from foreset.reference.terms import known_type
-from foreset.reference.widen import widened
 from foreset.store.quoting import quoted
 from foreset.store.types import column_names, duck_type
+from foreset.values.terms import known_type
+from foreset.values.widen import widened
 from foreset.verify.binding_order import Asked
 
 KEYS = "wanted"  # the table of keys, with columns k0, k1 ...

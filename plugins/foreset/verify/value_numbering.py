@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from foreset.ir.terms import Row, Value
 from foreset.ir.types import Type
-from foreset.reference.widen import widened
+from foreset.values.widen import widened
 
 Numbers: TypeAlias = NDArray[np.int64]  # of one column, or of rows: then it has two dimensions
 Mask: TypeAlias = NDArray[np.bool_]

@@ -10,9 +10,9 @@ from typing import Any
 from foreset.ir.functions import ALL, COMPARING, SIGNATURES
 from foreset.ir.terms import Row, Value
 from foreset.ir.types import Type
-from foreset.reference import casts, moments, numbers, texts
-from foreset.reference.failure import Failure
-from foreset.reference.widen import widened
+from foreset.values import casts, moments, numbers, texts
+from foreset.values.failure import Failure
+from foreset.values.widen import widened
 
 Kinds = tuple[Type, ...]
 Implementation = Callable[[Row, Type], Value]

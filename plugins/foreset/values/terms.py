@@ -11,8 +11,8 @@ from foreset.ir.functions import type_of
 from foreset.ir.rules import Comparison, Test
 from foreset.ir.terms import Call, Const, Row, Term, Value, Var
 from foreset.ir.types import Type, widen
-from foreset.reference.functions import call
-from foreset.reference.widen import widener
+from foreset.values.functions import call
+from foreset.values.widen import widener
 
 Reader = Callable[[Row], Value]
 Condition = Callable[[Row], bool]

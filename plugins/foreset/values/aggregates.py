@@ -15,10 +15,10 @@ from typing import Any
 from foreset.ir.aggregates import OTHER, STATE, SUMS, Accumulator, Aggregation, Fold, InPython, Kind, Part, Upkeep
 from foreset.ir.terms import Row, Value
 from foreset.ir.values import DECIMALS, Misfit, canonical_float, coerce, sort_key
-from foreset.reference.failure import Failure
-from foreset.reference.numbers import scaled
-from foreset.reference.terms import read_as
-from foreset.reference.widen import widener
+from foreset.values.failure import Failure
+from foreset.values.numbers import scaled
+from foreset.values.terms import read_as
+from foreset.values.widen import widener
 
 Members = Sequence[Row]  # elements of one group
 

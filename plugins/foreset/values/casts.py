@@ -11,9 +11,9 @@ from typing import Any
 from foreset.ir.terms import Value
 from foreset.ir.types import Type
 from foreset.ir.values import canonical
-from foreset.reference.failure import Failure
-from foreset.reference.moments import as_date, midnight
-from foreset.reference.numbers import half_up, scaled, within
+from foreset.values.failure import Failure
+from foreset.values.moments import as_date, midnight
+from foreset.values.numbers import half_up, scaled, within
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
