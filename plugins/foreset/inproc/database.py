@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from foreset.store.scratch import opened
+from foreset.store.scratch import UNSOUND, opened
 
 _SESSIONS = itertools.count(1)
 
@@ -18,7 +18,7 @@ _SESSIONS = itertools.count(1)
 def connect(memory: str = "2GB", spill: str | None = None) -> duckdb.DuckDBPyConnection:
     """A database in memory, which joins in the order that we write."""
     connection = opened({"memory_limit": memory, "temp_directory": spill or ""})
-    connection.execute("SET disabled_optimizers = 'join_order'").fetchall()
+    connection.execute(f"SET disabled_optimizers = 'join_order,{UNSOUND}'").fetchall()
     connection.execute("SET preserve_insertion_order = false").fetchall()
     return connection
 
