@@ -46,7 +46,11 @@ def plain(row: Iterable[object]) -> Row:
 
 def rows_of(frame: DataFrame | None) -> list[Row]:
     assert frame is not None
-    return [plain(row) for row in frame.collect()]
+    named = frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
+    # Of a timestamp with a zone PySpark tells the time of this process.
+    kinds = {name: "timestamp_ntz" for name, kind in named.dtypes if kind == "timestamp"}
+    columns = [named[name].cast(kinds[name]) if name in kinds else named[name] for name in named.columns]
+    return [plain(row) for row in named.select(*columns).collect()]
 
 
 class Nightly:
