@@ -107,7 +107,7 @@ def _in_process(monkeypatch: pytest.MonkeyPatch) -> None:
 def world(tmp_path: Path) -> World:
     (tmp_path / "wh").mkdir()
     found = World(str(tmp_path / "wh"), tmp_path / "specs", "nowhere", ROADS)
-    found.spec(COUNTED)
+    found.spec(COUNTED.replace(CLOSURE, f"{CLOSURE.rstrip()}\n    strategy: incremental\n"))  # whatever a night took
     return found
 
 

@@ -106,6 +106,7 @@ def test_a_command_that_is_ended_from_outside_closes_its_run(
 ) -> None:
     """A kill of the shell or of systemd: Python would end at once, and the group would be locked for its patience."""
     world.insert("de")
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)  # whatever a test before this one has left
 
     def ended(*_: Any) -> bool:
         os.kill(os.getpid(), signal.SIGTERM)
@@ -116,7 +117,7 @@ def test_a_command_that_is_ended_from_outside_closes_its_run(
         with pytest.raises(SystemExit) as told:
             cli("refresh", "reach", "-q", *where(world))
     assert told.value.code == 128 + signal.SIGTERM
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    assert signal.signal(signal.SIGTERM, before) is signal.SIG_DFL
     assert wh.refresh("reach").status == "committed"
 
 
