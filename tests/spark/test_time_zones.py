@@ -16,6 +16,7 @@ from foreset.domains.provider import Access
 from foreset.ir.domains import Domain, DomainFunction
 from foreset.ir.program import Column
 from foreset.ir.types import STRING, TIMESTAMP, TIMESTAMP_NTZ, array
+from foreset.session.connect import make_active
 from foreset.store.spark_values import collected, literal
 
 pytestmark = pytest.mark.spark
@@ -39,6 +40,7 @@ def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def test_constants_go_and_rows_come_back_in_utc(spark) -> None:
+    make_active(spark)  # a constant asks the active session of the thread, which may be a closed one of another test
     for at in TIMES:
         row = (at, at, (at, at))
         sent = spark.range(1).select(*(literal(value, kind) for value, kind in zip(row, KINDS, strict=True)))
