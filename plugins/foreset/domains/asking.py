@@ -222,9 +222,10 @@ def _warning(
     """What failed, and what is done instead, with an example of each."""
     said = []
     if kept:
-        said.append(f"the last answer is kept for {len(kept)}, such as {_shown(kept[0])}")
+        said.append(f"the last answer is kept for {len(kept)}, such as {_shown(min(kept, key=repr))}")
     if held:
-        said.append(f"there is no answer yet for {len(held)}, such as {_shown(held[0])}: what asks for it is held back")
+        example = _shown(min(held, key=repr))
+        said.append(f"there is no answer yet for {len(held)}, such as {example}: what asks for it is held back")
     why = next((one.message.removeprefix(f"{called} failed: ") for one in failed.values()), "")
     about = f"{called} failed for {len(failed)} of {asked} arguments ({why})" if failed else called
     return f"{about}; {'; '.join(said)}"
