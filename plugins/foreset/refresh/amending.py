@@ -50,13 +50,7 @@ def _row(run: epochs.Run, before: ManifestRow, edits: tuple[Edit, ...], note: st
     undone = {edit.view for edit in edits if edit not in edits_of(before)}
     stale = {name for name in before.views if corrected_by(name) in undone}
     return replace(
-        before,
-        seq=run.seq,
-        prev_seq=run.prev_seq,
-        refresh_id=run.refresh_id,
-        attempt_id=run.attempt_id,
-        epoch=run.epoch,
-        committed_at="",
+        run.based_on(before),
         sources={name: replace(pin, from_version=pin.to_version) for name, pin in before.sources.items()},
         fingerprints={name: mark for name, mark in before.fingerprints.items() if name not in undone},
         views={name: unchanged(pin) for name, pin in before.views.items() if name not in stale},

@@ -51,6 +51,18 @@ class Run:
         """Where plan, differentials, events and report lie."""
         return self.layout.run(self.run_id)
 
+    def based_on(self, row: ManifestRow) -> ManifestRow:
+        """What `row` says, as the row that this run commits next."""
+        return dataclasses.replace(
+            row,
+            seq=self.seq,
+            prev_seq=self.prev_seq,
+            refresh_id=self.refresh_id,
+            attempt_id=self.attempt_id,
+            epoch=self.epoch,
+            committed_at="",
+        )
+
 
 def open_run(
     layout: Layout,

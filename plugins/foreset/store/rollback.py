@@ -65,15 +65,9 @@ def _row(layout: Layout, run: Run, to_seq: int, engine_version: str) -> Manifest
     now, target = _rows(layout, run.prev_seq, to_seq)
     views = {name: _pin_back(layout, run, name, now.views.get(name), pin) for name, pin in target.views.items()}
     return replace(
-        target,
-        seq=run.seq,
-        prev_seq=run.prev_seq,
-        refresh_id=run.refresh_id,
-        attempt_id=run.attempt_id,
-        epoch=run.epoch,
+        run.based_on(target),
         engine_version=engine_version or target.engine_version,
         mode="rollback",
-        committed_at="",
         views=views,
         extra={**target.extra, "rolled_back_to": to_seq},
     )
