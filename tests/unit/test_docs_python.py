@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from tests.cli_runner import foreset as command
+from tests.docs_blocks import blocks_of
 
 import foreset
 from foreset.refresh.whole import RefreshResult, ViewResult
 from foreset.verify.proofs import Proof
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("project")
 def test_the_blocks_of_the_page_run_one_after_the_other() -> None:
     names: dict[str, object] = {}
-    blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+    blocks = [block.text for block in blocks_of(PAGE) if block.language == "python"]
     assert len(blocks) >= 4
     for block in blocks:
         for line in block.splitlines():
