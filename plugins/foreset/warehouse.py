@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from foreset.diagnostics import Diagnostic
-    from foreset.refresh.forecast import Forecast
+    from foreset.questions.forecast import Forecast
+    from foreset.questions.proofs import Proof
+    from foreset.questions.why_not import Miss
     from foreset.refresh.whole import RefreshResult
     from foreset.spec.load import Loaded
     from foreset.store.gc import Collected
     from foreset.store.layout import Layout
-    from foreset.verify.proofs import Proof
     from foreset.verify.verdict import Verdict
-    from foreset.verify.why_not import Miss
 
 W = TypeVar("W")
 NO_SPECS = "`foreset init` makes one; `specs=` says where yours is"
@@ -167,21 +167,21 @@ class Warehouse:
 
         Raises `EvaluationError` where there is no end to them. Views that ask when they are read ask now.
         """
-        from foreset.refresh.query_view import rows
+        from foreset.questions.query_view import rows
 
         group, name = split(view)
         return rows(self.layout(group), self.spec(group), name, where, at)
 
     def regions(self, view: str, where: str = "", at: int | None = None) -> list[str]:
         """The same as constraints, where there may be no end to the rows: `["age >= 18, age != 40"]`."""
-        from foreset.refresh.query_view import regions
+        from foreset.questions.query_view import regions
 
         group, name = split(view)
         return regions(self.layout(group), self.spec(group), name, where, at)
 
     def holds(self, view: str, where: str, at: int | None = None) -> bool:
         """Whether any row of `group.view` satisfies `where`."""
-        from foreset.refresh.query_view import holds
+        from foreset.questions.query_view import holds
 
         group, name = split(view)
         return holds(self.layout(group), self.spec(group), name, where, at)
@@ -203,7 +203,7 @@ class Warehouse:
 
     def why(self, view: str, row: RowLike, *, limit: int = 10, depth: int = 10, at: int | None = None) -> Proof:
         """How a row of `group.view` follows, down to rows of sources; a row is a sequence, a dict, or text."""
-        from foreset.refresh.proving import published, why
+        from foreset.questions.why import published, why
         from foreset.refresh.written_rows import row_of
 
         group, name = split(view)
@@ -212,7 +212,7 @@ class Warehouse:
 
     def why_not(self, view: str, row: RowLike, *, at: int | None = None) -> tuple[Miss, ...]:
         """What each rule of `group.view` lacks for a row that is not there, the closest rule first."""
-        from foreset.refresh.proving import missing, published
+        from foreset.questions.why import missing, published
         from foreset.refresh.written_rows import row_of
 
         group, name = split(view)
@@ -221,7 +221,7 @@ class Warehouse:
 
     def status(self, group: str | None = None) -> list[dict[str, Any]]:
         """What each group, or this one, has committed, and which sources have moved since."""
-        from foreset.refresh.standing import standing
+        from foreset.questions.status import standing
 
         layouts = [self.existing(group)] if group else [self.layout(name) for name in self.groups()]
         return [standing(layout) for layout in layouts]
@@ -239,7 +239,7 @@ class Warehouse:
 
     def verify(self, group: str, sample: int = 200) -> Verdict:
         """Recompute rows of what is published now from the sources that it rests on; `.ok` says whether all agree."""
-        from foreset.refresh.auditing import audit
+        from foreset.questions.audit import audit
 
         return audit(self.existing(group), self.spec(group), sample)
 
@@ -286,8 +286,8 @@ class Warehouse:
 
     def forecast(self, group: str) -> Forecast:
         """What the next refresh of `group` would rebuild, add or remove for its definitions, and at what cost."""
+        from foreset.questions.forecast import forecast
         from foreset.refresh.context import read_spec
-        from foreset.refresh.forecast import forecast
 
         program, layering = read_spec(*self.spec(group))
         return forecast(self.layout(group), program, layering)

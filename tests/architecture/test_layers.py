@@ -20,6 +20,7 @@ IMPURE = {
     "intake",
     "orchestrate",
     "quality",
+    "questions",
     "refresh",
     "reports",
     "session",

@@ -18,10 +18,10 @@ from foreset.ir.program import Program
 from foreset.ir.strata import Layering
 from foreset.ir.supports import unfolded
 from foreset.ir.terms import Row
-from foreset.refresh.proving import supports
-from foreset.verify.bodies import Bodies
-from foreset.verify.proofs import Proof, Prover
-from foreset.verify.why_not import why_not
+from foreset.questions.bodies import Bodies
+from foreset.questions.proofs import Proof, Prover
+from foreset.questions.why import supports
+from foreset.questions.why_not import why_not
 
 SEED, PROGRAMS, ROWS = 91_040, 60, 12
 

@@ -10,8 +10,8 @@ from tests.cli_runner import foreset as command
 from tests.docs_blocks import blocks_of
 
 import foreset
+from foreset.questions.proofs import Proof
 from foreset.refresh.whole import RefreshResult, ViewResult
-from foreset.verify.proofs import Proof
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
 

@@ -11,7 +11,7 @@ import foreset
 from foreset.errors import UsageError
 from foreset.ir.program import Column
 from foreset.ir.types import BIGINT, INT, STRING
-from foreset.refresh.auditing import audit
+from foreset.questions.audit import audit
 from foreset.refresh.fits import fits
 from foreset.store.rows import ViewPin
 from foreset.warehouse import Warehouse

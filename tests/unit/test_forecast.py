@@ -12,8 +12,8 @@ from tests.roads import CLOSURE, DEAD_END, GROUP, edges
 from foreset import open as open_warehouse
 from foreset.plan.fingerprint import fingerprints
 from foreset.plan.rebuild import rebuilt
+from foreset.questions.forecast import Action
 from foreset.refresh.context import read_spec
-from foreset.refresh.forecast import Action
 from foreset.store import epochs, manifest
 from foreset.store.layout import Layout
 from foreset.store.rows import ManifestRow, ViewPin

@@ -11,7 +11,7 @@ from tests.roads import CLOSURE, DEAD_END, GROUP, World, closed, edges
 
 from foreset.domains import registry
 from foreset.errors import UsageError
-from foreset.verify.proofs import Proof
+from foreset.questions.proofs import Proof
 from foreset.warehouse import Warehouse
 
 KEPT = CLOSURE.replace("closure", "kept").replace("    rules:", "    strategy: stdel-acyclic\n    rules:")

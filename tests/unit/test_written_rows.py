@@ -16,7 +16,7 @@ from foreset.cli.reading import ordered
 from foreset.errors import EvaluationError, ForesetError, UsageError
 from foreset.ir.program import Column, View
 from foreset.ir.types import BOOLEAN, DATE, DOUBLE, INT, STRING, array, decimal
-from foreset.refresh.query_view import region
+from foreset.questions.query_view import region
 from foreset.refresh.written_rows import row_of, shown
 
 ITEM = View("item", (Column("s", STRING), Column("n", INT)), ())

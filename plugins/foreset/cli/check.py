@@ -12,7 +12,7 @@ from foreset.cli.completing import group_names
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 
 if TYPE_CHECKING:
-    from foreset.refresh.forecast import Forecast
+    from foreset.questions.forecast import Forecast
     from foreset.understand import Understood
 
 
@@ -79,7 +79,7 @@ def _held_to_tables(group: Understood, warehouse: str) -> Understood:
     """The group with the faults of its sources, as tables are now; those of its rules may be there as well."""
     from dataclasses import replace
 
-    from foreset.refresh.against import source_faults
+    from foreset.questions.source_faults import source_faults
     from foreset.session.locations import absolute_warehouse
     from foreset.spec.load import load_text
 
@@ -92,7 +92,7 @@ def _held_to_tables(group: Understood, warehouse: str) -> Understood:
 
 def _ahead(found: Sequence[Understood], warehouse: str) -> list[Forecast]:
     """What would be rebuilt in each group that can run."""
-    from foreset.refresh.forecast import forecast
+    from foreset.questions.forecast import forecast
     from foreset.session.locations import absolute_warehouse
     from foreset.store.layout import Layout
 

@@ -12,7 +12,7 @@ from foreset.cli.reading import At, View
 
 if TYPE_CHECKING:
     from foreset.ir.terms import Row
-    from foreset.refresh.proving import Published
+    from foreset.questions.why import Published
 
 Tuple = Annotated[str, typer.Argument(metavar="TUPLE", help="The row: its values in order, as 'a, 3, NULL'.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, help="At most so many derivations of a row.")]
@@ -37,9 +37,9 @@ def why(
     From the supports of the row where the view keeps them (`strategy: stdel`), by its rules elsewhere.
     """
     from foreset.cli.output import say, say_json
-    from foreset.refresh.proving import why as asked
+    from foreset.questions.proof_text import proof_lines
+    from foreset.questions.why import why as asked
     from foreset.render import visible
-    from foreset.verify.proof_text import proof_lines
 
     found, row = _asked(warehouse, specs, view, tuple_, at)
     proof = asked(found, row, limit=limit, depth=depth, every=every)
@@ -63,9 +63,9 @@ def why_not(
     The rules that come closest are first.
     """
     from foreset.cli.output import say, say_json
-    from foreset.refresh.proving import missing
+    from foreset.questions.proof_text import miss_lines
+    from foreset.questions.why import missing
     from foreset.render import visible
-    from foreset.verify.proof_text import miss_lines
 
     found, row = _asked(warehouse, specs, view, tuple_, at)
     misses = missing(found, row)
@@ -77,7 +77,7 @@ def why_not(
 
 def _asked(warehouse: str, specs: Path, view: str, text: str, at: int | None) -> tuple[Published, Row]:
     from foreset.cli.opening import opened
-    from foreset.refresh.proving import published
+    from foreset.questions.why import published
     from foreset.refresh.written_rows import row_of
     from foreset.warehouse import split
 

@@ -16,8 +16,8 @@ from foreset.ir.program import Program, View
 from foreset.ir.rules import Atom, Rule
 from foreset.ir.supports import Support, reads_relations
 from foreset.ir.terms import Row, Value, Var
+from foreset.questions.bodies import Bodies
 from foreset.render import visible
-from foreset.verify.bodies import Bodies
 
 LEAVES = ("source", "answer", "edit")  # kinds of rows that nothing is below
 Node = tuple[str, Row]
@@ -62,7 +62,7 @@ class Proof:
     note: str = ""  # `above`: shown before; `deeper`: below the depth asked for; `unfinished`: too much to look at
 
     def __repr__(self) -> str:
-        from foreset.verify.proof_text import proof_lines
+        from foreset.questions.proof_text import proof_lines
 
         return visible("\n".join(proof_lines(self, {})))
 

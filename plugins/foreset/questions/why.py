@@ -12,15 +12,15 @@ from foreset.ir.program import Program, View
 from foreset.ir.supports import Support, footing, unfolded
 from foreset.ir.terms import Row
 from foreset.ir.text import print_value
+from foreset.questions.bodies import Bodies
+from foreset.questions.proofs import Proof, Prover
+from foreset.questions.why_not import Miss, why_not
 from foreset.refresh.checking import open_without_spark
 from foreset.refresh.context import read_spec
 from foreset.refresh.editing import edits_of
 from foreset.store import arrow, manifest
 from foreset.store.layout import Layout
-from foreset.verify.bodies import Bodies
 from foreset.verify.facts import SourceFacts
-from foreset.verify.proofs import Proof, Prover
-from foreset.verify.why_not import Miss, why_not
 
 if TYPE_CHECKING:
     import pyarrow as pa

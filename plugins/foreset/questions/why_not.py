@@ -14,9 +14,9 @@ from foreset.ir.program import View
 from foreset.ir.rules import Atom, Literal, Negation, Rule
 from foreset.ir.terms import Row, Value
 from foreset.ir.text import print_literal
+from foreset.questions.bodies import Bodies
 from foreset.render import visible
 from foreset.rewrite.held_back import waits_for
-from foreset.verify.bodies import Bodies
 
 SHOWN = 3  # literals of one rule, any of which would do
 
@@ -46,7 +46,7 @@ class Miss:
     literals: int
 
     def __repr__(self) -> str:
-        from foreset.verify.proof_text import rule_lines
+        from foreset.questions.proof_text import rule_lines
 
         return visible("\n".join(rule_lines(self)))
 

@@ -11,8 +11,8 @@ from foreset.ir.terms import Row
 from foreset.ir.text import print_value
 
 if TYPE_CHECKING:
-    from foreset.verify.proofs import Proof, Way
-    from foreset.verify.why_not import Miss
+    from foreset.questions.proofs import Proof, Way
+    from foreset.questions.why_not import Miss
 
 _NOTES = {
     "above": "as above",

@@ -1,0 +1,1 @@
+"""What only asks and changes nothing: why a row is there, what a view holds, what a refresh would cost."""
