@@ -10,9 +10,9 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-from foreset.reference.replica import Delta, Replica
 from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import load_text
+from foreset.testing.replica import Delta, Replica
 from foreset.testing.run import chooser
 
 SPEC = """group: reach

@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from foreset.inproc.budget import Budget
-from foreset.inproc.counters import CounterTables
-from foreset.inproc.database import connect
-from foreset.inproc.run import InProcess
-from foreset.inproc.tables import Part, Sql, Table, Tables
+from foreset.backends.duckdb.budget import Budget
+from foreset.backends.duckdb.counters import CounterTables
+from foreset.backends.duckdb.database import connect
+from foreset.backends.duckdb.run import InProcess
+from foreset.backends.duckdb.tables import Part, Sql, Table, Tables
 from foreset.ir.program import Program, is_hidden
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Layering

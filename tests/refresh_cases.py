@@ -32,9 +32,9 @@ from foreset.ir.values import coerce, sort_key
 from foreset.plan.choose import Choice, Mode, Situation, choose
 from foreset.plan.translate import COUNTED, refusal
 from foreset.reference.naive import evaluate
-from foreset.reference.replica import Chooser, Delta, Replica
 from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import load_text
+from foreset.testing.replica import Chooser, Delta, Replica
 
 CASES = Path(__file__).parent / "cases" / "refresh"
 STRATEGIES = ("insert", "counting", "dred", "dredf", "dredc", "spread", "stdel", "recompute", "auto")

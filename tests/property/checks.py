@@ -17,7 +17,7 @@ from unittest.mock import patch
 from tests.property.clingo_oracle import BeyondReach, Oracle
 from tests.refresh_cases import Case, Night, always, in_normal_form, keeping_supports, only_grows, problem
 
-import foreset.reference.replica as replica_module
+import foreset.testing.replica as replica_module
 from foreset.ir.program import Program
 from foreset.ir.steps import Procedure
 from foreset.ir.strata import Layering, Stratum
@@ -25,8 +25,8 @@ from foreset.ir.terms import Row
 from foreset.plan.choose import Choice, Situation, Size
 from foreset.plan.translate import translate
 from foreset.reference.naive import evaluate
-from foreset.reference.replica import Chooser, Delta, Replica
 from foreset.rewrite.pipeline import as_written
+from foreset.testing.replica import Chooser, Delta, Replica
 
 Rows = frozenset[Row]
 Database = dict[str, Rows]

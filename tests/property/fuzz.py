@@ -25,8 +25,8 @@ from random import SystemRandom
 from tests.property.aggregate_checks import judge
 from tests.property.aggregate_programs import random_aggregates
 from tests.property.checks import FIXED, Difference, Tally, check, truth
-from tests.property.inproc import check_in_process
 from tests.property.minimise import minimise
+from tests.property.on_duckdb import check_in_process
 from tests.property.programs import random_case
 from tests.refresh_cases import Case, case_text, with_expectation
 

@@ -12,7 +12,7 @@ from foreset.ir.program import Program, View
 from foreset.ir.rules import Atom, Comparison, Rule, atoms, literal_variables
 from foreset.ir.terms import Row, Var, variables
 from foreset.ir.values import sort_key
-from foreset.reference.replica import Delta
+from foreset.testing.replica import Delta
 
 Rows = frozenset[Row]
 State = Mapping[str, Rows]

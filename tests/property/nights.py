@@ -12,7 +12,7 @@ from foreset.ir.program import Column
 from foreset.ir.terms import Row, Value
 from foreset.ir.types import Type
 from foreset.ir.values import sort_key
-from foreset.reference.replica import Delta
+from foreset.testing.replica import Delta
 
 Domain = Callable[[Type], Value]
 Columns = Sequence[Column]

@@ -19,10 +19,10 @@ from foreset.ir.terms import Row
 from foreset.plan.translate import MAINTAINING
 from foreset.reference.inverses import proven
 from foreset.reference.needs import needs_of, unasked
-from foreset.reference.replica import Delta, Replica
 from foreset.rewrite.ask_domains import asks_name
 from foreset.rewrite.held_back import held_name
 from foreset.rewrite.pipeline import prepare
+from foreset.testing.replica import Delta, Replica
 from foreset.testing.run import chooser
 
 LONG = bool(os.environ.get("FORESET_LONG"))

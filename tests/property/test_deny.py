@@ -12,9 +12,11 @@ from random import Random
 
 from tests.property.programs import random_case
 
-from foreset.inproc.database import session
-from foreset.inproc.run import InProcess
-from foreset.inproc.tables import Part, Tables
+from foreset.backends.duckdb.database import session
+from foreset.backends.duckdb.run import InProcess
+from foreset.backends.duckdb.tables import Part, Tables
+from foreset.backends.sets.interpret import run
+from foreset.backends.sets.rows import Memory
 from foreset.ir.program import Column
 from foreset.ir.rules import Atom, Rule
 from foreset.ir.steps import Ref
@@ -22,11 +24,9 @@ from foreset.ir.terms import Const, Term, Var
 from foreset.ir.types import BOOLEAN
 from foreset.ir.versions import Version
 from foreset.maintain.deny import denied, deny
-from foreset.reference.interpret import run
-from foreset.reference.replica import Delta, Replica, Rows
-from foreset.reference.rows import Memory
 from foreset.rewrite.pipeline import prepare
 from foreset.store.types import column_names
+from foreset.testing.replica import Delta, Replica, Rows
 
 SEED = int(os.environ.get("FORESET_SEED", "20261118"))
 PROGRAMS = int(os.environ.get("FORESET_PROGRAMS", "100"))

@@ -15,7 +15,7 @@ from foreset.ir.program import Source
 from foreset.ir.strata import Layering
 from foreset.ir.terms import Row
 from foreset.plan.translate import single_derivation
-from foreset.reference.replica import Delta
+from foreset.testing.replica import Delta
 
 SEEDS = 400
 

@@ -17,9 +17,9 @@ from foreset.ir.edits import Edit
 from foreset.ir.terms import Row
 from foreset.plan.translate import MAINTAINING
 from foreset.reference.inverses import proven
-from foreset.reference.replica import Delta, Replica
 from foreset.rewrite.edit_views import with_edits
 from foreset.rewrite.pipeline import prepare
+from foreset.testing.replica import Delta, Replica
 from foreset.testing.run import chooser
 
 LONG = bool(os.environ.get("FORESET_LONG"))

@@ -9,8 +9,8 @@ from random import Random
 import duckdb
 import pytest
 
-from foreset.inproc.terms import Writer
-from foreset.inproc.types import from_duck, to_arrow
+from foreset.backends.duckdb.terms import Writer
+from foreset.backends.duckdb.types import from_duck, to_arrow
 from foreset.ir.functions import type_of
 from foreset.ir.terms import Call, Const, Row, Term, Value, Var
 from foreset.ir.types import BIGINT, DOUBLE, INT, SMALLINT, STRING, Type, decimal, integral_range

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from tests.inproc_reader import InProcessReader
+from tests.duckdb_reader import DuckDBReader
 from tests.property.checks import Difference, Tally, check, truth
 from tests.property.linear_programs import random_linear
 from tests.refresh_cases import Case, case_text, evaluated, in_normal_form, run_strategy
@@ -42,7 +42,7 @@ def test_every_strategy_is_exact() -> None:
 def test_in_process() -> None:
     ran = 0
     for case in cases(PROGRAMS // 6):
-        shown, never = run_strategy(case, InProcessReader(), "spread")
+        shown, never = run_strategy(case, DuckDBReader(), "spread")
         assert shown == evaluated(case), case_text(case, f"Seed {case.seed}.")
         ran += not never
     assert ran > 0.8 * (PROGRAMS // 6)

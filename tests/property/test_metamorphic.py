@@ -17,8 +17,8 @@ from tests.property.checks import Procedures
 from tests.property.programs import random_case
 from tests.refresh_cases import Case, Night, always, in_normal_form
 
-import foreset.reference.replica as replica_module
-from foreset.reference.replica import Delta, Replica
+import foreset.testing.replica as replica_module
+from foreset.testing.replica import Delta, Replica
 
 pytestmark = pytest.mark.slow
 SEED = int(os.environ.get("FORESET_SEED", "20261118"))

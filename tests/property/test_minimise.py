@@ -10,8 +10,8 @@ from tests.property.mutants import Mutant, planting
 from tests.property.programs import random_case
 from tests.refresh_cases import Case, always, case_text, parse_case
 
-import foreset.reference.replica as replica_module
-from foreset.reference.replica import Replica
+import foreset.testing.replica as replica_module
+from foreset.testing.replica import Replica
 
 NOT_TAKEN_BACK = Mutant(("dred", "delete", "merge red_next into red"), "dropped")
 

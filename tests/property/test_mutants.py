@@ -18,9 +18,9 @@ from tests.property.mutants import Mutant, places, planting
 from tests.property.programs import random_case
 from tests.refresh_cases import Case, always
 
-import foreset.reference.replica as replica_module
+import foreset.testing.replica as replica_module
 from foreset.plan.translate import refusal
-from foreset.reference.replica import Replica
+from foreset.testing.replica import Replica
 
 pytestmark = pytest.mark.slow
 SEED = int(os.environ.get("FORESET_SEED", "20261118"))

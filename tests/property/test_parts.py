@@ -12,15 +12,15 @@ import pytest
 from tests.property.programs import random_case
 from tests.refresh_cases import CASES, STRATEGIES, Reference, evaluated, read_case, run_strategy
 
+from foreset.backends.sets.interpret import Machine, run
+from foreset.backends.sets.joins import Schemas
+from foreset.backends.sets.rows import Counters, Memory
 from foreset.errors import EvaluationError
 from foreset.ir.reads import handed_over
 from foreset.ir.steps import Procedure, Ref
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
-from foreset.reference import replica
-from foreset.reference.interpret import Machine, run
-from foreset.reference.joins import Schemas
-from foreset.reference.rows import Counters, Memory
+from foreset.testing import replica
 
 SEED = 4_000
 PROGRAMS = 60

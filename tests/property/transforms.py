@@ -12,7 +12,7 @@ from foreset.ir.program import Column, Program, View
 from foreset.ir.rules import Atom, Comparison, Literal, Negation, Rule, Test, literal_variables
 from foreset.ir.terms import Call, Const, Row, Term, Value, Var, variables
 from foreset.ir.types import BOOLEAN, INT, STRING
-from foreset.reference.replica import Delta
+from foreset.testing.replica import Delta
 
 Rename = Callable[[str], str]
 Names = Mapping[str, str]

@@ -10,9 +10,9 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from tests.refresh_cases import Night, Session
 
-from foreset.engine.counters import CounterFrames
-from foreset.engine.frames import Frames, Piece
-from foreset.engine.run import Engine
+from foreset.backends.spark.counters import CounterFrames
+from foreset.backends.spark.frames import Frames, Piece
+from foreset.backends.spark.run import Engine
 from foreset.ir.program import Program
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Layering, Stratum
@@ -22,8 +22,8 @@ from foreset.ir.values import canonical
 from foreset.ir.versions import Version
 from foreset.plan.choose import Situation, Size
 from foreset.plan.translate import COUNTED, translate
-from foreset.reference.replica import Chooser, Delta
 from foreset.store.types import arrow_type, column_names, row_schema
+from foreset.testing.replica import Chooser, Delta
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

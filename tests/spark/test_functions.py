@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 from tests.function_grid import Case, cases
 
-from foreset.engine.functions import compile_call
+from foreset.backends.spark.functions import compile_call
 from foreset.ir.terms import Row, Value
 from foreset.ir.types import STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
 from foreset.ir.values import canonical

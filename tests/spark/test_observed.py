@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
-from foreset.engine.cutting import cut
+from foreset.backends.spark.cutting import cut
 from foreset.ir.program import Column
 from foreset.ir.types import BIGINT
 from foreset.store.capture.feed import SIGN

@@ -14,10 +14,10 @@ from tests.roads import FEED
 
 import foreset
 from foreset.ir.terms import Row
-from foreset.reference.replica import Delta, Replica
 from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import load_file
 from foreset.store.types import arrow_type
+from foreset.testing.replica import Delta, Replica
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

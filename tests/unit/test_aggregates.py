@@ -19,9 +19,9 @@ from tests.property.test_verify import SetFacts, absent_rows
 from tests.refresh_cases import in_normal_form
 
 import foreset
+from foreset.backends.duckdb.types import to_arrow
 from foreset.errors import EvaluationError
 from foreset.explain.groups import SELF, base_reading, groups_rule
-from foreset.inproc.types import to_arrow
 from foreset.ir.aggregates import BUILTINS, Kind, Upkeep
 from foreset.ir.program import Program, auxiliaries, is_hidden
 from foreset.ir.terms import Row
@@ -30,9 +30,9 @@ from foreset.plan.fingerprint import fingerprints
 from foreset.plan.translate import keeps_counters, single_derivation
 from foreset.reference.inverses import proven
 from foreset.reference.naive import evaluate
-from foreset.reference.replica import Delta, Replica
 from foreset.rewrite.pipeline import Prepared, prepare
 from foreset.spec.load import load_file, load_text
+from foreset.testing.replica import Delta, Replica
 from foreset.testing.run import run_tests
 from foreset.verify.facts import SourceFacts
 from foreset.verify.solving import derivable

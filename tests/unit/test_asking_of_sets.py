@@ -19,9 +19,9 @@ from foreset.ir.rules import Atom, DomainCall, Rule
 from foreset.ir.terms import Row
 from foreset.plan.translate import MAINTAINING
 from foreset.reference.needs import needs_of, unasked
-from foreset.reference.replica import Delta, Replica
 from foreset.rewrite.givers import Givers
 from foreset.rewrite.pipeline import prepare
+from foreset.testing.replica import Delta, Replica
 from foreset.testing.report import failure
 from foreset.testing.run import chooser, run_tests
 

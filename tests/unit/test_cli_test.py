@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.cli_runner import foreset
 
-from foreset.reference.replica import Delta
 from foreset.testing import run
+from foreset.testing.replica import Delta
 
 SPEC = """group: reach
 sources:

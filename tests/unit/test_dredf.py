@@ -7,11 +7,11 @@ import random
 import pytest
 from tests.refresh_cases import always, in_normal_form, load_program
 
+from foreset.machine.cycle_nodes import on_circles
 from foreset.maintain.shield import shield_of
 from foreset.plan.translate import refusal
-from foreset.reference.cycle_nodes import on_circles
 from foreset.reference.naive import evaluate
-from foreset.reference.replica import Delta, Replica
+from foreset.testing.replica import Delta, Replica
 
 SPEC = """group: g
 sources:

@@ -23,7 +23,7 @@ def test_every_function_has_its_meaning_and_its_cases() -> None:
 
 
 def test_spark_knows_the_same_functions() -> None:
-    compilers = pytest.importorskip("foreset.engine.functions").COMPILERS
+    compilers = pytest.importorskip("foreset.backends.spark.functions").COMPILERS
     assert compilers.keys() == FUNCTIONS.keys()
 
 

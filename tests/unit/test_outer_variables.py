@@ -8,8 +8,8 @@ from tests.refresh_cases import load_program
 from foreset.errors import EvaluationError
 from foreset.ir.terms import Row
 from foreset.plan.translate import MAINTAINING
-from foreset.reference.replica import Delta, Replica
 from foreset.rewrite.pipeline import prepare
+from foreset.testing.replica import Delta, Replica
 from foreset.testing.run import chooser
 
 SPEC = """\

@@ -12,14 +12,14 @@ import pytest
 from tests.refresh_cases import always, in_normal_form, load_program
 from tests.roads import CLOSURE, GROUP, PAPER, paths
 
+from foreset.backends.sets.interpret import Machine, run
+from foreset.backends.sets.rows import Memory
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Layering
 from foreset.ir.versions import Version
 from foreset.plan.translate import translate
-from foreset.reference.interpret import Machine, run
 from foreset.reference.naive import evaluate
-from foreset.reference.replica import Delta, Replica, Step
-from foreset.reference.rows import Memory
+from foreset.testing.replica import Delta, Replica, Step
 
 Pairs = frozenset[tuple[str, str]]
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 import pytest
 from tests.refresh_cases import in_normal_form, load_program
 
+from foreset.backends.sets.interpret import run
+from foreset.backends.sets.rows import Memory
 from foreset.ir.program import Program
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Layering
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
 from foreset.plan.translate import translate
-from foreset.reference.interpret import run
-from foreset.reference.replica import Delta, Replica
-from foreset.reference.rows import Memory
+from foreset.testing.replica import Delta, Replica
 
 SPEC = """group: planets
 sources:

@@ -94,7 +94,7 @@ def test_what_is_too_large_asks_for_spark(wh: Warehouse, monkeypatch: pytest.Mon
 
 def test_what_grows_too_large_moves_to_spark(wh: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """Begun in process, given up on the way, nothing staged; the events say so."""
-    from foreset.inproc import budget
+    from foreset.backends.duckdb import budget
 
     monkeypatch.setattr(budget.Budget.__init__, "__defaults__", (10, 500_000, 10_000, 0, 0, 0))
     seen: list[dict[str, object]] = []

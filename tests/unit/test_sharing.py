@@ -10,9 +10,9 @@ import pytest
 from tests.keyed import Shop, follows, spec
 from tests.refresh_cases import in_normal_form, load_program
 
-from foreset.inproc import sharing
-from foreset.inproc.sharing import Shared, links
-from foreset.inproc.tables import Near, Table, Tables
+from foreset.backends.duckdb import sharing
+from foreset.backends.duckdb.sharing import Shared, links
+from foreset.backends.duckdb.tables import Near, Table, Tables
 
 NO_KEYS = spec(client="", sale="", line="")
 

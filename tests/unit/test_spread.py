@@ -13,6 +13,8 @@ import pyarrow as pa
 import pytest
 from tests.refresh_cases import in_normal_form, load_program
 
+from foreset.backends.sets.linear_fixpoint import spread_out
+from foreset.backends.sets.rows import Memory
 from foreset.bitsets.change import Tables, changes
 from foreset.bitsets.graph import Graph
 from foreset.ir.steps import Ref, Spread
@@ -21,8 +23,6 @@ from foreset.ir.terms import Row
 from foreset.ir.versions import Version
 from foreset.maintain.spread import spread
 from foreset.plan.translate import refusal
-from foreset.reference.linear_fixpoint import spread_out
-from foreset.reference.rows import Memory
 
 SPEC = """group: g
 sources:

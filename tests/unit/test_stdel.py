@@ -19,7 +19,7 @@ from foreset.plan.choose import Mode, Situation, Size, choose
 from foreset.plan.fingerprint import fingerprints
 from foreset.plan.translate import keeps_counters, refusal, single_derivation, translate
 from foreset.reference.naive import evaluate
-from foreset.reference.replica import Delta, Replica
+from foreset.testing.replica import Delta, Replica
 
 HEAD = """group: g
 sources:

@@ -51,7 +51,7 @@ print(calls.answers(domain, by, [(t, n)])[t, n])
 CONVERT = """
 import datetime as dt
 import sys
-from foreset.inproc.database import session
+from foreset.backends.duckdb.database import session
 from foreset.reports.due import overdue
 with session() as connection:
     print(connection.sql("SELECT CAST(TIMESTAMPTZ '2024-01-02 03:04:05+00' AS TIMESTAMP)").fetchall()[0][0].isoformat())

@@ -1,7 +1,7 @@
 """The functions and operators that rules may call, and the type of what they give.
 
 The list is short on purpose: a function is here only if plain Python and Spark can be
-made to agree on every value (values/functions.py, engine/functions.py; the grid in
+made to agree on every value (values/functions.py, backends/spark/functions.py; the grid in
 tests/spark/test_functions.py holds them to it). Result types are Spark 4.1's in ANSI mode.
 
 Operators are calls named `+ - * / %` and `neg`. A call of a function that is not here,

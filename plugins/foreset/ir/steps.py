@@ -1,8 +1,7 @@
 """The step language: what a stratum does, with no word on how.
 
-Written by `maintain/`, read by `reference/`, `engine/` and `explain/`. Each
-reader matches every step and ends in `assert_never`, so a new step does not
-type-check until all of them know it.
+Written by `maintain/`, read by `backends/` and `explain/`. Each reader matches every step and
+ends in `assert_never`, so a new step does not type-check until all of them know it.
 
 A `Ref` names one stored version of one relation. Before the first step, OLD of
 every relation, PLUS and MINUS of the lower ones, and the stored counters are

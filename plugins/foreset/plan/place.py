@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from foreset.plan.choose import Size
 
-IN_PROCESS, SPARK = "in process", "spark"
+DUCKDB, SPARK = "in process", "spark"  # as records and people say it
 FEW_CHANGES = 5_000_000  # rows that came or went below a stratum that is maintained
 FEW_ROWS = 20_000_000  # rows below a stratum that is built
 
@@ -26,7 +26,7 @@ class Place:
 def place(strategy: str, sizes: Mapping[str, Size], forced: str = "auto") -> Place:
     """Where to begin; a stratum that grows beyond its bounds is moved to Spark while it runs."""
     if forced != "auto":
-        return Place(IN_PROCESS if forced == "inproc" else SPARK, f"FORESET_ENGINE={forced}")
+        return Place(DUCKDB if forced == "inproc" else SPARK, f"FORESET_ENGINE={forced}")
     changed = sum(size.changed for size in sizes.values())
     if strategy != "recompute":
         what, limit = "changed rows", FEW_CHANGES
@@ -35,4 +35,4 @@ def place(strategy: str, sizes: Mapping[str, Size], forced: str = "auto") -> Pla
         changed += sum(size.rows for size in sizes.values())
     if changed > limit:
         return Place(SPARK, f"{changed:,} {what}, more than {limit:,}")
-    return Place(IN_PROCESS, f"{changed:,} {what}")
+    return Place(DUCKDB, f"{changed:,} {what}")

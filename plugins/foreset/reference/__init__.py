@@ -1,1 +1,1 @@
-"""Readers in plain Python sets: the oracle of the tests and the engine of `foreset test`."""
+"""Full evaluation in plain Python sets, and what is found by it: the oracle."""

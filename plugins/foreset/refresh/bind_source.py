@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from foreset.inproc import delta as inputs
-from foreset.inproc.budget import OutOfBounds
-from foreset.inproc.delta import Stored
-from foreset.inproc.tables import Table, Tables
+from foreset.backends.duckdb import delta as inputs
+from foreset.backends.duckdb.budget import OutOfBounds
+from foreset.backends.duckdb.delta import Stored
+from foreset.backends.duckdb.tables import Table, Tables
 from foreset.ir.program import Column, Source
 from foreset.ir.types import parse_type
 from foreset.store import arrow, manifest

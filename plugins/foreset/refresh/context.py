@@ -25,7 +25,7 @@ from foreset.understand import Understood, understand_text
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from foreset.inproc.sharing import Shared
+    from foreset.backends.duckdb.sharing import Shared
 
 Listener = Callable[[dict[str, Any]], None]
 BEAT_S = 5.0  # a rival waits for minutes

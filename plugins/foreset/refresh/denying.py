@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from foreset.inproc.budget import OutOfBounds
-from foreset.inproc.database import session
-from foreset.inproc.run import InProcess
-from foreset.inproc.tables import Tables
+from foreset.backends.duckdb.budget import OutOfBounds
+from foreset.backends.duckdb.database import session
+from foreset.backends.duckdb.run import InProcess
+from foreset.backends.duckdb.tables import Tables
 from foreset.ir.program import Column
 from foreset.ir.rules import Rule, atoms
 from foreset.ir.steps import Procedure
@@ -20,7 +20,7 @@ from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.ir.values import sort_key
 from foreset.maintain.deny import denied, deny
-from foreset.plan.place import IN_PROCESS
+from foreset.plan.place import DUCKDB
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.choosing import size_of
 from foreset.refresh.context import Context
@@ -79,7 +79,7 @@ def violations(context: Context, rule: Rule, columns: Sequence[Column], limit: i
     schemas |= {helper.name: tuple(column.type for column in helper.columns) for helper in procedure.helpers}
     reads = _reads(rule)
     where = place_of(context, "recompute" if whole else "", {name: size_of(context, name) for name in reads})
-    if where.engine == IN_PROCESS:
+    if where.engine == DUCKDB:
         with suppress(OutOfBounds, SparkOnly, duckdb.Error), session(spill=context.spill) as connection:
             tables = Tables(connection, schemas, open=context.opened)
             below = Inputs(context, tables, procedure.phases, building=whole, tallying=False)
@@ -107,8 +107,8 @@ def _in_spark(
     context: Context, procedure: Procedure, schemas: dict[str, tuple[Type, ...]], rule: Rule,
     columns: Sequence[Column], limit: int, *, whole: bool,
 ) -> Violations:  # fmt: skip
-    from foreset.engine.frames import Frames
-    from foreset.engine.run import Engine
+    from foreset.backends.spark.frames import Frames
+    from foreset.backends.spark.run import Engine
 
     frames = Frames(context.spark, schemas)
     for name in _reads(rule):

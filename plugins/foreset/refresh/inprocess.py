@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from foreset.backends.duckdb import delta as inputs
+from foreset.backends.duckdb.budget import OutOfBounds
+from foreset.backends.duckdb.counters import CounterTables
+from foreset.backends.duckdb.database import session
+from foreset.backends.duckdb.delta import Stored
+from foreset.backends.duckdb.run import InProcess
+from foreset.backends.duckdb.tables import Table, Tables
 from foreset.errors import UsageError
-from foreset.inproc import delta as inputs
-from foreset.inproc.budget import OutOfBounds
-from foreset.inproc.counters import CounterTables
-from foreset.inproc.database import session
-from foreset.inproc.delta import Stored
-from foreset.inproc.run import InProcess
-from foreset.inproc.tables import Table, Tables
 from foreset.ir.program import Column
 from foreset.ir.steps import Procedure, Ref
 from foreset.ir.strata import Stratum

@@ -21,8 +21,8 @@ from foreset.store.types import column_names
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from foreset.engine.counters import CounterFrames
-    from foreset.engine.frames import Frames, Piece
+    from foreset.backends.spark.counters import CounterFrames
+    from foreset.backends.spark.frames import Frames, Piece
 
 Facts = Mapping[str, Any]
 
@@ -37,7 +37,7 @@ def view_facts(context: Context, view: str) -> Facts:
 
 def put_input(context: Context, frames: Frames, name: str, *, new_only: bool, distinct: bool) -> None:
     """Put what a stratum reads of a lower relation: its states and its differential."""
-    from foreset.engine.frames import Piece
+    from foreset.backends.spark.frames import Piece
 
     if name in context.run.sources:
         _put_source(context, frames, name, new_only=new_only, distinct=distinct)
@@ -54,7 +54,7 @@ def _put_source(context: Context, frames: Frames, name: str, *, new_only: bool, 
     """The source's old and new state and its differential; a refresh that builds reads the new state only."""
     from pyspark.sql import functions as F
 
-    from foreset.engine.frames import Piece, anti
+    from foreset.backends.spark.frames import Piece, anti
 
     source, facts = context.source(name), capture_one(context, name)
     new = source_at(context, name, context.run.sources[name].to_version, distinct=distinct)
@@ -88,7 +88,7 @@ def source_at(context: Context, name: str, version: int, *, distinct: bool) -> D
 
 def put_old(context: Context, frames: Frames, view: str) -> None:
     """Put the state of a view that readers have now."""
-    from foreset.engine.frames import Piece
+    from foreset.backends.spark.frames import Piece
 
     pin, columns = pin_of(context, view), context.view(view).columns
     if pin is None:
@@ -100,7 +100,7 @@ def put_old(context: Context, frames: Frames, view: str) -> None:
 
 def counters_of(context: Context, frames: Frames, stratum: Stratum, view: str) -> CounterFrames:
     """The stored counters; where no row can have two derivations, none are stored and needed."""
-    from foreset.engine.counters import CounterFrames
+    from foreset.backends.spark.counters import CounterFrames
 
     width = len(frames.schemas[view])
     if counts_itself(stratum):

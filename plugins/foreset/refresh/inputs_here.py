@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from foreset.inproc import delta as inputs
-from foreset.inproc.delta import Stored
-from foreset.inproc.sharing import near
-from foreset.inproc.tables import Part, Tables
+from foreset.backends.duckdb import delta as inputs
+from foreset.backends.duckdb.delta import Stored
+from foreset.backends.duckdb.sharing import near
+from foreset.backends.duckdb.tables import Part, Tables
 from foreset.ir.reads import places_read
 from foreset.ir.steps import Phase, Ref
 from foreset.ir.versions import Version

@@ -13,12 +13,12 @@ from typing import Any
 
 import duckdb
 
+from foreset.backends.duckdb import delta as inputs
+from foreset.backends.duckdb.budget import OutOfBounds
+from foreset.backends.duckdb.database import session
+from foreset.backends.duckdb.keys import of_several, repeated
+from foreset.backends.duckdb.tables import Tables
 from foreset.errors import SourceError
-from foreset.inproc import delta as inputs
-from foreset.inproc.budget import OutOfBounds
-from foreset.inproc.database import session
-from foreset.inproc.keys import of_several, repeated
-from foreset.inproc.tables import Tables
 from foreset.ir.program import Source
 from foreset.ir.terms import Row
 from foreset.ir.text import print_value

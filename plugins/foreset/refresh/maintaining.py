@@ -19,7 +19,7 @@ from foreset.ir.types import BIGINT
 from foreset.ir.versions import Version
 from foreset.plan.choose import Choice, Mode, free
 from foreset.plan.giving_up import GivenUp
-from foreset.plan.place import IN_PROCESS, SPARK, Place
+from foreset.plan.place import DUCKDB, SPARK, Place
 from foreset.plan.translate import COUNTED, keeps_counters, translate
 from foreset.refresh import phase_break
 from foreset.refresh.choosing import chosen, of_circles
@@ -31,7 +31,7 @@ from foreset.refresh.inputs import counters_of, put_input, put_old
 from foreset.refresh.staging import stage
 
 if TYPE_CHECKING:
-    from foreset.engine.run import Engine
+    from foreset.backends.spark.run import Engine
 
 Facts = Mapping[str, Any]
 
@@ -98,7 +98,7 @@ def _delete(context: Context, stratum: Stratum, choice: Choice) -> Facts:
     procedure = _procedure(stratum, choice)
     if len(procedure.phases) < 2:
         return {"rounds": 0, "rows": 0, "note": f"{choice.strategy} has no deletion phase of its own"}
-    if placed(context, stratum, choice).engine == IN_PROCESS:
+    if placed(context, stratum, choice).engine == DUCKDB:
         return {"rounds": 0, "rows": 0, "note": "done in process, together with the insertions"}
     work = _opened(context, stratum, choice, procedure)
     try:
@@ -171,8 +171,8 @@ def _procedure(stratum: Stratum, choice: Choice) -> Procedure:
 
 def _opened(context: Context, stratum: Stratum, choice: Choice, procedure: Procedure) -> _Work:
     """The engine with everything that the stratum starts from."""
-    from foreset.engine.frames import Frames
-    from foreset.engine.run import Engine
+    from foreset.backends.spark.frames import Frames
+    from foreset.backends.spark.run import Engine
 
     schemas = {name: tuple(c.type for c in columns) for name, columns in context.program.columns_of().items()}
     schemas |= {helper.name: tuple(c.type for c in helper.columns) for helper in procedure.helpers}
@@ -210,7 +210,7 @@ def _stage_view(work: _Work, view: str) -> Facts:
 
 
 def _stage_counters(work: _Work, view: str) -> Facts:
-    from foreset.engine.cutting import cut
+    from foreset.backends.spark.cutting import cut
 
     counter = work.engine.counters.get(view)
     changes = counter.current() if counter else None

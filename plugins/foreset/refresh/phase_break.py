@@ -15,8 +15,8 @@ from foreset.refresh.staging import stage, staged_frame
 from foreset.store.types import column_names
 
 if TYPE_CHECKING:
-    from foreset.engine.frames import Piece
-    from foreset.engine.run import Engine
+    from foreset.backends.spark.frames import Piece
+    from foreset.backends.spark.run import Engine
 
 Facts = Mapping[str, Any]
 TALLIES = (Column("base", BIGINT), Column("recursive", BIGINT))
@@ -24,7 +24,7 @@ TALLIES = (Column("base", BIGINT), Column("recursive", BIGINT))
 
 def save(context: Context, engine: Engine, procedure: Procedure, folder: tuple[str, ...]) -> Facts:
     """Stage the versions and the changes of counters that the last phase reads; says where they lie."""
-    from foreset.engine.cutting import cut
+    from foreset.backends.spark.cutting import cut
 
     frames = engine.frames
     versions = []
@@ -43,7 +43,7 @@ def save(context: Context, engine: Engine, procedure: Procedure, folder: tuple[s
 
 def load(context: Context, engine: Engine, saved: Facts) -> None:
     """Put back what `save` staged."""
-    from foreset.engine.counters import CounterFrames
+    from foreset.backends.spark.counters import CounterFrames
 
     frames = engine.frames
     for staged in saved["versions"]:
@@ -58,7 +58,7 @@ def load(context: Context, engine: Engine, saved: Facts) -> None:
 
 
 def _pieces(context: Context, staged: Facts, columns: tuple[Column, ...]) -> tuple[Piece, ...]:
-    from foreset.engine.frames import Piece
+    from foreset.backends.spark.frames import Piece
 
     frame = staged_frame(context, staged, columns)
     return () if frame is None else (Piece(frame, staged["rows"]),)

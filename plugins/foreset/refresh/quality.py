@@ -264,7 +264,7 @@ def _staged(side: Facts, view: View) -> list[Row]:
 
 
 def _frame(context: Context, view: View, rows: Rows) -> Any:  # noqa: ANN401 - a DataFrame
-    from foreset.engine.frames import Frames, Piece
+    from foreset.backends.spark.frames import Frames, Piece
 
     plus, minus = _sides(context, view)
     columns = view.columns

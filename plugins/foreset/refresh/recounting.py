@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from foreset.analyse.strata import layering
-from foreset.inproc.budget import OutOfBounds
+from foreset.backends.duckdb.budget import OutOfBounds
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.ir.versions import Version
-from foreset.plan.place import IN_PROCESS
+from foreset.plan.place import DUCKDB
 from foreset.plan.translate import translate
 from foreset.reference.needs import needs_of
 from foreset.refresh.choosing import size_of
@@ -33,14 +33,14 @@ from foreset.store.spark_values import collected
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from foreset.engine.frames import Piece
+    from foreset.backends.spark.frames import Piece
 
 
 def differences(context: Context) -> Iterator[Difference]:
     """Each view with its number of rows, those missing in the staged result, and those too many there."""
     names = list(context.program.columns_of())
     where = place_of(context, "recompute", {name: size_of(context, name) for name in names})
-    if where.engine == IN_PROCESS:
+    if where.engine == DUCKDB:
         with suppress(OutOfBounds, SparkOnly, duckdb.Error):
             return iter(list(differences_here(context)))
     return _in_spark(context)
@@ -51,8 +51,8 @@ def _in_spark(context: Context) -> Iterator[Difference]:
 
     Strata build on recomputed lower ones, not on staged ones: an error below shows where it is.
     """
-    from foreset.engine.cutting import cut
-    from foreset.engine.frames import anti
+    from foreset.backends.spark.cutting import cut
+    from foreset.backends.spark.frames import anti
 
     program, written = context.judge()
     schemas = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}
@@ -84,8 +84,8 @@ def _derived(
     context: Context, stratum: Stratum, built: Mapping[str, Piece], schemas: Mapping[str, tuple[Type, ...]]
 ) -> dict[str, Piece]:
     """The views of a stratum, all of it derived from what is below."""
-    from foreset.engine.frames import Frames
-    from foreset.engine.run import Engine
+    from foreset.backends.spark.frames import Frames
+    from foreset.backends.spark.run import Engine
 
     procedure = translate(stratum, "recompute")
     helpers = {helper.name: tuple(column.type for column in helper.columns) for helper in procedure.helpers}
@@ -102,7 +102,7 @@ def _derived(
 
 
 def _staged_state(context: Context, view: str, schemas: dict[str, tuple[Type, ...]]) -> DataFrame:
-    from foreset.engine.frames import Frames, Piece
+    from foreset.backends.spark.frames import Frames, Piece
 
     frames = Frames(context.spark, dict(schemas))
     put_old(context, frames, view)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from foreset.analyse.strata import layering
-from foreset.inproc.database import session
-from foreset.inproc.run import InProcess
-from foreset.inproc.tables import Part, Sql, Table, Tables
+from foreset.backends.duckdb.database import session
+from foreset.backends.duckdb.run import InProcess
+from foreset.backends.duckdb.tables import Part, Sql, Table, Tables
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from foreset.inproc import delta as inputs
-from foreset.inproc.database import session
-from foreset.inproc.sharing import LARGE, Shared, links
-from foreset.inproc.tables import Table, Tables
+from foreset.backends.duckdb import delta as inputs
+from foreset.backends.duckdb.database import session
+from foreset.backends.duckdb.sharing import LARGE, Shared, links
+from foreset.backends.duckdb.tables import Table, Tables
 from foreset.refresh.bind_source import as_declared, bind_source
 from foreset.refresh.capturing import capture_all
 from foreset.refresh.context import Context

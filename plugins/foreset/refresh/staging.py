@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from foreset.engine.frames import Piece
+    from foreset.backends.spark.frames import Piece
 
 FEW_FILES = 100_000  # rows that one file may well hold
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from foreset.ir.program import Change, UnitTest
 from foreset.ir.terms import Row
 from foreset.ir.values import sort_key
-from foreset.reference.replica import Delta, Rows
+from foreset.testing.replica import Delta, Rows
 
 ASKING = "asking"  # in place of a strategy: what domains are asked, whatever the strategy
 

@@ -23,9 +23,9 @@ from foreset.plan.translate import MAINTAINING
 from foreset.reference.naive import evaluate
 from foreset.reference.needs import needs_of, unasked
 from foreset.reference.outside import answers_in, asked_of
-from foreset.reference.replica import Chooser, Delta, Replica, Rows
 from foreset.rewrite.pipeline import as_written
 from foreset.testing.compare import ASKING, Difference, Night, against, delta, difference, night_of
+from foreset.testing.replica import Chooser, Delta, Replica, Rows
 from foreset.values.failure import Failure
 
 INTERNAL = "internal error: "

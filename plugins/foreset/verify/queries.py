@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from foreset.inproc.gathering import grouped
-from foreset.inproc.terms import COMPARISONS, Writer
-from foreset.inproc.types import widening
+from foreset.backends.duckdb.gathering import grouped
+from foreset.backends.duckdb.terms import COMPARISONS, Writer
+from foreset.backends.duckdb.types import widening
 from foreset.ir.aggregates import Aggregation
 from foreset.ir.program import Column
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Rule, Test, literal_variables

@@ -1,0 +1,233 @@
+"""One rule as a query for the rows that it derives, one for each way in which its body holds.
+
+Nearly the order of `backends/spark/compile.py`, which begins with the smallest atom, that is with the change: here with
+the one that leads to the fewest rows; then along shared variables. Each join is finished before the next one, so
+sizes are known, not guessed.
+What does not join, conditions and computed values, is in `settling.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import partial
+
+from foreset.backends.duckdb.conditions import filter_early, settle
+from foreset.backends.duckdb.join_state import Plan, constant, source
+from foreset.backends.duckdb.tables import Part, Sql, Table, Tables, lacking
+from foreset.backends.duckdb.types import widening
+from foreset.ir.rules import Atom, Literal, Rule, literal_variables, null_safe
+from foreset.ir.steps import Ref
+from foreset.ir.terms import Const, Value, Var
+from foreset.ir.types import Type, widen
+from foreset.plan.joining import better_from, cost, start
+from foreset.store.types import column_names
+
+
+def derive(rule: Rule, tables: Tables, within: Table | None = None) -> Sql | None:
+    """The head's rows under `c0`, `c1` ...; None when there are none for sure.
+
+    Of the rows in `within` only: the join starts from them, or from an atom with fewer rows.
+    """
+    atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
+    refs = [Ref(atom.relation, atom.version) for atom in atoms]
+    if any(map(tables.empty_unopened, refs)) or any(map(tables.empty, refs)):
+        return None
+    plan = Plan(rule, tables)
+    head = {var.name for var in literal_variables(rule.head)}
+    restricted = within is not None and not better_from(within.rows, head, atoms, partial(_fanout, tables))
+    if within is not None and not restricted:
+        _start_from(plan, within)
+    waiting: list[Literal] = [literal for literal in rule.body if not isinstance(literal, Atom)]
+    while atoms:
+        atom = start(atoms, partial(_fanout, tables)) if plan.current is None else min(atoms, key=partial(_cost, plan))
+        atoms.remove(atom)
+        _join(plan, atom, _needed(rule, [*atoms, *waiting]))
+        waiting = filter_early(plan, waiting)
+        if isinstance(plan.current, Table) and not plan.current.rows:
+            return None
+    settle(plan, waiting, _exclude)
+    found = _head(plan)
+    if within is None or not restricted:
+        return found
+    names = column_names(len(tables.schemas[rule.head.relation]))
+    same = " AND ".join(f"h.{name} IS NOT DISTINCT FROM w.{name}" for name in names)
+    return Sql(f"SELECT h.* FROM ({found.text}) h SEMI JOIN {within.name} w ON {same}", found.values)
+
+
+def _needed(rule: Rule, literals: Sequence[Literal]) -> frozenset[str]:
+    """The variables that the head or what remains of the body still asks for."""
+    names = {v.name for literal in literals for v in literal_variables(literal)}
+    return frozenset(names | {v.name for v in literal_variables(rule.head)})
+
+
+def _start_from(plan: Plan, within: Table) -> None:
+    head, kinds = plan.rule.head, plan.tables.schemas[plan.rule.head.relation]
+    picked, conditions, values = [], [], dict[str, Value]()
+    for name, kind, arg in zip(column_names(len(kinds)), kinds, head.args, strict=True):
+        if isinstance(arg, Const):
+            text, more = constant(plan.tables, arg, kind)
+            conditions.append(f"r.{name} = {text}")
+            values |= more
+        elif isinstance(arg, Var) and arg.name in plan.wanted:
+            first, known = plan.wanted[arg.name]
+            conditions.append(
+                f"{_as(f'r.{name}', kind, known)} IS NOT DISTINCT FROM {_as(f'r.c{first[1:]}', known, kind)}"
+            )
+        elif isinstance(arg, Var):
+            plan.wanted[arg.name] = (f"w{name[1:]}", kind)
+            picked.append(f"r.{name} AS w{name[1:]}")
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    plan.current = Sql(f"SELECT {', '.join(picked) or '1 AS one'} FROM {within.name} r{where}", values)
+
+
+def _cost(plan: Plan, atom: Atom) -> float:
+    return _fanout(plan.tables, atom, plan.bound.keys() | plan.wanted.keys())
+
+
+def _fanout(tables: Tables, atom: Atom, met: Container[str] | None) -> float:
+    ref = Ref(atom.relation, atom.version)
+    return cost(atom, tables.count(ref), met, None if met is None else tables.values(ref))
+
+
+@dataclass(slots=True)
+class _Meeting:
+    """How an atom's row `r` meets the row `l` of the join so far."""
+
+    fresh: dict[str, str] = field(default_factory=dict)  # new variable -> our expression over r
+    keys: list[tuple[str, str, bool]] = field(default_factory=list)  # column of l, expression over r, null-safe
+    conditions: list[str] = field(default_factory=list)  # over r alone
+    values: dict[str, Value] = field(default_factory=dict)
+
+    @property
+    def where(self) -> Sql:
+        """The conditions on r, to follow a table or a join."""
+        return Sql(f" WHERE {' AND '.join(self.conditions)}" if self.conditions else "", self.values)
+
+
+def _meeting(plan: Plan, atom: Atom) -> _Meeting:
+    kinds, types = plan.tables.schemas[atom.relation], plan.rule.types
+    found, meeting, safe = dict[str, str](), _Meeting(), null_safe(atom, plan.rule)
+    for place, (name, kind, arg) in enumerate(zip(column_names(len(kinds)), kinds, atom.args, strict=True)):
+        own = f"r.{name}"
+        match arg:
+            case Const():
+                text, values = constant(plan.tables, arg, kind)
+                meeting.conditions.append(f"{_as(own, kind, widen(kind, arg.type) or kind)} = {text}")
+                meeting.values |= values
+            case Var(name=variable):
+                value = widening(own, kind, types[variable])
+                if variable in found:
+                    meeting.conditions.append(f"{found[variable]} = {value}")
+                elif variable in plan.bound:
+                    meeting.keys.append((plan.bound[variable], value, place in safe))
+                else:
+                    meeting.fresh[variable] = value
+                    if variable in plan.wanted:
+                        column, of = plan.wanted[variable]
+                        meeting.keys.append((column, _as(value, types[variable], of), True))
+                found.setdefault(variable, value)
+            case _:
+                raise AssertionError(f"{atom} is not in normal form")
+    return meeting
+
+
+def _join(plan: Plan, atom: Atom, needed: AbstractSet[str]) -> None:
+    """Join the atom's rows on what is bound; wanted head values restrict it null-safely."""
+    ref = Ref(atom.relation, atom.version)
+    names = column_names(len(plan.tables.schemas[atom.relation]))
+    meeting = _meeting(plan, atom)
+    kept = {variable: column for variable, column in plan.bound.items() if variable in needed}
+    wanted = {variable: pair for variable, pair in plan.wanted.items() if variable not in meeting.fresh}
+    fresh = {variable: plan.column() for variable in meeting.fresh if variable in needed}
+    columns = [f"l.{column} AS {column}" for column in (*kept.values(), *(column for column, _ in wanted.values()))]
+    columns += [f"{meeting.fresh[variable]} AS {column}" for variable, column in fresh.items()]
+    parts = plan.tables.parts(ref)
+    first = plan.current is None
+    if not first and (not plan.plain or _far(parts)):
+        plan.materialised()
+    texts, values = [], dict(meeting.values)
+    for part in parts:
+        table = part.table
+        if isinstance(plan.current, Table) and meeting.keys and _far((part,)):
+            table = plan.tables.look(table, plan.current, meeting.keys, meeting.where)
+            if not table.rows:
+                continue
+        texts.append(_joined(plan, meeting, Part(table, part.less), columns, names))
+    if not texts:  # nothing was found, but the columns must be there
+        nowhere = ", ".join(
+            f"NULL AS {column}" for column in [*kept.values(), *(c for c, _ in wanted.values()), *fresh.values()]
+        )
+        plan.current = plan.tables.make(Sql(f"SELECT {nowhere or '1 AS one'} WHERE false"))
+    else:
+        if isinstance(plan.current, Sql):
+            values |= plan.current.values
+        plan.current = Sql(" UNION ALL ".join(texts), values)
+    plan.plain = first and not _far(parts)
+    plan.bound, plan.wanted = kept | fresh, wanted
+
+
+def _far(parts: Sequence[Part]) -> bool:
+    return any(part.table.outside for part in parts)
+
+
+def _joined(plan: Plan, meeting: _Meeting, part: Part, columns: list[str], names: tuple[str, ...]) -> str:
+    table = part.table.name
+    if part.table.outside:
+        plan.tables.note(part.table)
+        if part.table.bag:
+            table = f"(SELECT DISTINCT * FROM {table})"
+    less = lacking("r", part.less, names)
+    picked = ", ".join(columns) or "1 AS one"
+    if plan.current is None:
+        return f"SELECT {picked} FROM {table} r{less}{meeting.where.text}"
+    left = plan.current.name if isinstance(plan.current, Table) else f"({plan.current.text})"
+    on = " AND ".join(f"l.{key} {'IS NOT DISTINCT FROM' if safe else '='} {own}" for key, own, safe in meeting.keys)
+    return f"SELECT {picked} FROM {left} l JOIN {table} r ON {on or 'true'}{less}{meeting.where.text}"
+
+
+def _exclude(plan: Plan, atom: Atom) -> None:
+    """NOT EXISTS as an anti-join; a NULL on either side never excludes."""
+    tables, ref = plan.tables, Ref(atom.relation, atom.version)
+    names = column_names(len(tables.schemas[atom.relation]))
+    for part in tables.parts(ref):
+        meeting = _meeting(plan, atom)
+        keys = [key for key in meeting.keys if not key[2]]
+        table = part.table
+        if keys and (table.outside or table.rows > tables.large):
+            table = tables.look(table, plan.materialised(), keys, meeting.where)
+        values = dict(meeting.values)
+        inner = ", ".join(f"{own} AS k{i}" for i, (_, own, _) in enumerate(keys)) or "1 AS one"
+        tables.note(table)
+        partners = f"(SELECT {inner} FROM {table.name} r{lacking('r', part.less, names)}{meeting.where.text})"
+        on = " AND ".join(f"l.{key} = o.k{i}" for i, (key, _, _) in enumerate(keys))
+        plan.current = Sql(f"SELECT l.* FROM {source(plan, values)} l ANTI JOIN {partners} o ON {on or 'true'}", values)
+
+
+# ---------------------------------------------------------------- the head
+def _head(plan: Plan) -> Sql:
+    head, types = plan.rule.head, plan.rule.types
+    schema = plan.tables.schemas[head.relation]
+    columns, conditions, values = [], [], dict[str, Value]()
+    for label, kind, arg in zip(column_names(len(schema)), schema, head.args, strict=True):
+        match arg:
+            case Const():
+                text, more = constant(plan.tables, arg, kind)
+                values |= more
+            case Var(name=name):
+                text = widening(f"l.{plan.bound[name]}", types[name], kind)
+                if name in plan.wanted:
+                    column, of = plan.wanted[name]
+                    value = _as(f"l.{plan.bound[name]}", types[name], of)
+                    conditions.append(f"l.{column} IS NOT DISTINCT FROM {value}")
+            case _:
+                raise AssertionError(f"{head} is not in normal form")
+        columns.append(f"{text} AS {label}")
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    return Sql(f"SELECT {', '.join(columns)} FROM {source(plan, values)} l{where}", values)
+
+
+def _as(text: str, kind: Type, other: Type) -> str:
+    """`text`, a value of `kind`, in the type in which it is compared with one of type `other`."""
+    return widening(text, kind, widen(kind, other) or kind)

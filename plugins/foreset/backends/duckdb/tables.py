@@ -1,0 +1,338 @@
+"""Relations in all their versions as tables in DuckDB.
+
+A version is a tuple of disjoint parts; a part is a table less the rows of some small others. What
+is large stays where it lies, in the files of its Delta table, and only the rows that join with a
+change are fetched; after some looks it is taken into memory once. Names of tables and columns are
+our own (`t1`, `c0` ...), constants are bound: nothing of a spec gets into a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from foreset.backends.duckdb.budget import Budget
+from foreset.backends.duckdb.types import from_duck, to_arrow
+from foreset.ir.steps import Ref
+from foreset.ir.terms import Row
+from foreset.ir.types import Type
+from foreset.ir.versions import VIRTUAL, Composition, Version
+from foreset.store import delta
+from foreset.store.types import column_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PATIENT_ROWS = 1_000_000  # of a table that is looked at once more before it is loaded
+MANY_DEAD, MANY_DEAD_ROWS = 64, 50_000  # what nobody needs any more, before it is dropped
+
+
+@dataclass(frozen=True, slots=True)
+class Sql:
+    """A query of our own making, and the constants bound in it."""
+
+    text: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The rows of a table whose column is one of some `keys` (under `k`); `rows`: a name, or a query in brackets."""
+
+    keys: str
+    rows: str
+
+
+def _far_all(_: int) -> Near | None:
+    return None
+
+
+@dataclass(slots=True, eq=False)
+class Table:
+    """Rows under a name of ours. `outside`: a view of files; `bag`: rows may repeat there."""
+
+    name: str
+    rows: int
+    relation: str = ""
+    outside: bool = False
+    bag: bool = False
+    looks: int = 0
+    values: Callable[[], Mapping[int, int]] = dict  # by place of a column: how many it has at most, where that is known
+    near: Callable[[int], Near | None] = _far_all  # rows by the column at this place, if somebody has them at hand
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The rows of `table` that are in none of `less`."""
+
+    table: Table
+    less: tuple[Table, ...] = ()
+
+
+@dataclass(slots=True)
+class Tables:
+    """What is known of every relation at one moment."""
+
+    connection: duckdb.DuckDBPyConnection
+    schemas: dict[str, tuple[Type, ...]]
+    budget: Budget = field(default_factory=Budget)
+    open: delta.OpenAt = delta.open_table
+    patience: int = 2  # looks at a table's files; the next one takes it into memory
+    large: int = 50_000  # rows of a table that is rather asked for some of them than hashed
+    rows_read: dict[str, int] = field(default_factory=dict)  # from outside, by relation
+    _stored: dict[Ref, tuple[Part, ...]] = field(default_factory=dict)
+    _late: dict[Ref, Callable[[], Iterable[Part]]] = field(default_factory=dict)
+    _made: dict[str, Table] = field(default_factory=dict)
+    _names: int = 0
+
+    # ------------------------------------------------------------ versions
+    def put(self, ref: Ref, *parts: Part) -> None:
+        """Replace a version; parts known to be empty are dropped."""
+        self._late.pop(ref, None)
+        self._stored[ref] = tuple(part for part in parts if part.table.rows)
+
+    def put_later(self, ref: Ref, make: Callable[[], Iterable[Part]]) -> None:
+        """Replace a version by what is opened when it is first asked for: many a stratum never does."""
+        self._late[ref] = make
+
+    def _parts(self, ref: Ref) -> tuple[Part, ...]:
+        """The parts of a stored version."""
+        make = self._late.pop(ref, None)
+        if make is not None:
+            self.put(ref, *make())
+        return self._stored.get(ref, ())
+
+    def parts(self, ref: Ref) -> tuple[Part, ...]:
+        """The disjoint parts of a stored or virtual version; none when it is empty."""
+        shape = self._shape(ref)
+        if shape is None:
+            return self._parts(ref)
+        less = tuple(p.table for v in shape.less for p in self._parts(Ref(ref.relation, v)))
+        base = (Part(p.table, (*p.less, *less)) for p in self._parts(Ref(ref.relation, shape.base)))
+        more = (p for v in shape.more for p in self._parts(Ref(ref.relation, v)))
+        return (*(p for p in base if p.table not in p.less), *more)
+
+    def _shape(self, ref: Ref) -> Composition | None:
+        """What a virtual version is made of; None for one that is stored, or will be."""
+        return None if ref in self._stored or ref in self._late else VIRTUAL.get(ref.version)
+
+    def count(self, ref: Ref) -> int:
+        """How many rows a version has at most."""
+        return sum(part.table.rows for part in self.parts(ref))
+
+    def values(self, ref: Ref) -> Mapping[int, int]:
+        """How many values some columns of a version have at most: of its largest part, the others are small."""
+        largest = max((part.table for part in self.parts(ref)), key=lambda table: table.rows, default=None)
+        return largest.values() if largest is not None else {}
+
+    def rows_in(self, version: Version) -> int:
+        """How many rows all relations have in a stored version: for those who measure."""
+        return sum(part.table.rows for ref, parts in self._stored.items() if ref.version is version for part in parts)
+
+    def empty(self, ref: Ref) -> bool:
+        """True when a version is known to be empty."""
+        return not self.parts(ref)
+
+    def empty_unopened(self, ref: Ref) -> bool:
+        """True when that is known without opening anything."""
+        shape = self._shape(ref)
+        made_of = [ref] if shape is None else [Ref(ref.relation, v) for v in (shape.base, *shape.more)]
+        return not any(one in self._late or self._stored.get(one) for one in made_of)
+
+    def merge(self, target: Ref, source: Ref) -> None:
+        """Add the rows of `source`, which `target` does not hold."""
+        added, present = self.parts(source), self._parts(target)
+        if not added:
+            return
+        if not present:
+            self._stored[target] = added
+            return
+        table = self._own(target, present)
+        self.run(Sql(f"INSERT INTO {table.name} {self.select(added, target.relation).text}"))
+        table.rows += sum(part.table.rows for part in added)
+
+    def _own(self, target: Ref, present: tuple[Part, ...]) -> Table:
+        """A table that only `target` refers to, with its rows."""
+        (first, *others) = present
+        shared = any(
+            part.table is first.table for ref, parts in self._stored.items() if ref != target for part in parts
+        )
+        if not others and not first.less and not first.table.outside and not shared:
+            return first.table
+        table = self.make(self.select(present, target.relation))
+        self.put(target, Part(table))
+        return table
+
+    # ------------------------------------------------------------ queries
+    def run(self, sql: Sql) -> list[tuple[Any, ...]]:
+        """Run one statement."""
+        return self.connection.execute(sql.text, dict(sql.values) or None).fetchall()
+
+    def fresh(self, letter: str = "t") -> str:
+        """A name that nothing else has."""
+        self._names += 1
+        return f"{letter}{self._names}"
+
+    def make(self, sql: Sql, relation: str = "") -> Table:
+        """The rows of a query as a table of their own; too many rows end the work in process."""
+        name = self.fresh()
+        limit = self.budget.rows - self.budget.made + 1
+        text = f"CREATE TEMP TABLE {name} AS {sql.text} LIMIT {limit}"
+        ((rows,),) = self.run(Sql(text, sql.values))
+        table = self._made[name] = Table(name, rows, relation)
+        self.budget.make(rows)
+        return table
+
+    def select(self, parts: Sequence[Part], relation: str) -> Sql:
+        """All rows of disjoint parts."""
+        names = column_names(len(self.schemas[relation]))
+        columns = ", ".join(f"r.{name}" for name in names)
+        texts = []
+        for part in parts:
+            self.note(part.table)
+            word = "SELECT DISTINCT" if part.table.bag else "SELECT"
+            texts.append(f"{word} {columns} FROM {part.table.name} r{lacking('r', part.less, names)}")
+        return Sql(" UNION ALL ".join(texts))
+
+    def whole(self, ref: Ref) -> Table:
+        """A version as one table."""
+        parts = self.parts(ref)
+        if len(parts) == 1 and not parts[0].less and not parts[0].table.outside:
+            return parts[0].table
+        return self.make(self.select(parts, ref.relation)) if parts else self.nothing(ref.relation)
+
+    def nothing(self, relation: str) -> Table:
+        """No rows."""
+        return self.bring((), self.schemas[relation], column_names(len(self.schemas[relation])))
+
+    def bring(self, rows: Sequence[Row], kinds: Sequence[Type], names: Sequence[str]) -> Table:
+        """Python rows as a table."""
+        return self.take_arrow(to_arrow(rows, kinds, names))
+
+    def take_arrow(self, arrow: pa.Table) -> Table:
+        """An Arrow table, under its own (our) column names."""
+        name = self.fresh("a")
+        self.connection.register(name, arrow)
+        try:
+            return self.make(Sql(f"SELECT * FROM {name}"))
+        finally:
+            self.connection.unregister(name)
+
+    def fetch(self, table: Table, kinds: Sequence[Type]) -> list[Row]:
+        """The rows of a table as canonical Python values."""
+        return from_duck(self.run(Sql(f"SELECT * FROM {table.name}")), kinds)
+
+    def arrow(self, table: Table) -> pa.Table:
+        """The rows of a table as Arrow."""
+        return self.connection.table(table.name).to_arrow_table()
+
+    # ------------------------------------------------------------ what lies outside
+    def look(self, table: Table, keys: Table, pairs: Sequence[tuple[str, str, bool]], where: Sql = Sql("")) -> Table:
+        """The rows of a large table that meet one of `keys`; pairs: key column, our expression over r, null-safe."""
+        rows = self._at_hand(table, keys, pairs) if table.outside else None
+        if rows is None:
+            # A look for a few keys is a fraction of a load, and the fraction is smaller the larger the table.
+            patience = self.patience + min(table.rows // PATIENT_ROWS, 6) if self.patience else 0
+            if table.outside and (table.looks >= patience or 4 * keys.rows > table.rows):
+                self.load(table)
+            table.looks += 1
+            rows = table.name
+        full = self._without_nulls(keys, [key for key, _, safe in pairs if safe])
+        conditions = " AND ".join(
+            f"{own} {'IS NOT DISTINCT FROM' if safe and key not in full else '='} k.{key}" for key, own, safe in pairs
+        )
+        word = "SELECT DISTINCT" if table.bag else "SELECT"
+        text = f"{word} r.* FROM {rows} r SEMI JOIN {keys.name} k ON {conditions}{where.text}"
+        found = self.make(Sql(text, where.values))
+        if table.relation and table.outside:
+            self.rows_read[table.relation] = self.rows_read.get(table.relation, 0) + found.rows
+        return found
+
+    def _at_hand(self, table: Table, keys: Table, pairs: Sequence[tuple[str, str, bool]]) -> str | None:
+        """Rows among which all that meet `keys` are, where somebody has looked for them already."""
+        for key, own, _ in pairs:
+            place = own.removeprefix("r.c")
+            near = table.near(int(place)) if place.isdecimal() else None
+            if near is not None:
+                others = f"SELECT 1 FROM {keys.name} k ANTI JOIN {near.keys} n ON k.{key} = n.k LIMIT 1"
+                if not self.run(Sql(others)):
+                    return near.rows
+        return None
+
+    def load(self, table: Table) -> None:
+        """Take a table from its files into memory."""
+        if not table.outside:
+            return
+        self.budget.take(table.rows)
+        self.note(table)
+        name = self.fresh("m")
+        word = "SELECT DISTINCT" if table.bag else "SELECT"
+        ((rows,),) = self.run(Sql(f"CREATE TEMP TABLE {name} AS {word} * FROM {table.name}"))
+        table.name, table.rows, table.outside, table.bag = name, rows, False, False
+
+    def note(self, table: Table) -> None:
+        """A table outside is about to be read from end to end."""
+        if table.outside and table.relation:
+            self.rows_read[table.relation] = self.rows_read.get(table.relation, 0) + table.rows
+
+    def _without_nulls(self, keys: Table, columns: Sequence[str]) -> frozenset[str]:
+        """Those of `columns` that hold no NULL: there plain equality says the same, and is faster."""
+        if not columns:
+            return frozenset()
+        counts = ", ".join(f"count({column})" for column in columns)
+        (found,) = self.run(Sql(f"SELECT {counts} FROM {keys.name}"))
+        return frozenset(column for column, count in zip(columns, found, strict=True) if count == keys.rows)
+
+    # ------------------------------------------------------------ differences
+    def without(self, rows: Table, refs: Iterable[Ref], *, distinct: bool = False) -> Sql:
+        """The rows of `rows` in none of `refs`; NULL equals NULL."""
+        text = ""
+        for ref in refs:
+            names = column_names(len(self.schemas[ref.relation]))
+            for part in self.parts(ref):
+                text += self._lacking_part(rows, part, names)
+        return Sql(f"SELECT {'DISTINCT ' if distinct else ''}l.* FROM {rows.name} l{text}")
+
+    def _lacking_part(self, rows: Table, part: Part, names: tuple[str, ...]) -> str:
+        table, less = part.table, part.less
+        if table.outside or (table.rows > self.large and table.rows > 4 * rows.rows):
+            table = self.look(table, rows, [(name, f"r.{name}", True) for name in names])
+            if not table.rows:
+                return ""
+        if not less:
+            return lacking("l", (table,), names)
+        other = f"(SELECT r.* FROM {table.name} r{lacking('r', less, names)})"
+        same = " AND ".join(f"l.{name} IS NOT DISTINCT FROM o.{name}" for name in names)
+        return f" ANTI JOIN {other} o ON {same}"
+
+    def held(self, rows: Table, ref: Ref, names: Sequence[str] = ()) -> Table:
+        """The rows of a version that are in `rows`; with `names`, those that equal one of `rows` in these columns."""
+        pairs = [(name, f"r.{name}", True) for name in names or column_names(len(self.schemas[ref.relation]))]
+        found = [Part(self.look(part.table, rows, pairs), part.less) for part in self.parts(ref)]
+        return self.make(self.select(found, ref.relation)) if found else self.nothing(ref.relation)
+
+    # ------------------------------------------------------------ memory
+    def sweep(self, keep: Iterable[Table] = ()) -> None:
+        """Drop the tables that no version refers to, when there are many or they are large."""
+        live = {table.name for table in keep}
+        for parts in self._stored.values():
+            live.update(t.name for part in parts for t in (part.table, *part.less))
+        dead = [table for name, table in self._made.items() if name not in live]
+        if len(dead) < MANY_DEAD and sum(table.rows for table in dead) < MANY_DEAD_ROWS:
+            return
+        for table in dead:
+            del self._made[table.name]
+        self.run(Sql(";".join(f"DROP TABLE {table.name}" for table in dead)))
+
+
+def lacking(alias: str, less: Sequence[Table], names: Sequence[str]) -> str:
+    """Anti-joins with whole rows of other tables."""
+    text = ""
+    for i, table in enumerate(less):
+        other = f"{alias}{i}_{table.name}"
+        same = " AND ".join(f"{alias}.{name} IS NOT DISTINCT FROM {other}.{name}" for name in names)
+        text += f" ANTI JOIN {table.name} {other} ON {same}"
+    return text

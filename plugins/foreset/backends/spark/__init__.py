@@ -1,0 +1,1 @@
+"""Steps in Spark: DataFrames, classic or over Spark Connect."""

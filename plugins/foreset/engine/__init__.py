@@ -1,1 +1,0 @@
-"""A reader of steps that runs them in Spark: DataFrames, classic or over Spark Connect."""

@@ -1,0 +1,1 @@
+"""What all backends share in running the steps of a stratum."""
