@@ -52,6 +52,7 @@ def test_json_has_facts_rules_and_steps() -> None:
         True,
         "none",
     )
+    assert (view["id"], view["name"]) == ("closure", "closure")
     assert view["rules"]["closure#1"] == "closure(X, Y) :- edge(X, Y)"
     assert [each["label"] for each in view["maintenance"]][:3] == ["D1", "N1", "N'1"]
     assert {each["strategy"]: each["admitted"] for each in stratum["strategies"]}["counting"] is False
@@ -59,6 +60,38 @@ def test_json_has_facts_rules_and_steps() -> None:
     assert stratum["steps"]["strategy"] == "dredf"
     assert stratum["steps"]["lines"][0]["kind"] == "phase"
     assert "steps" not in explain("reach", "--json").data["strata"][0]
+
+
+def test_json_names_hidden_relations_in_words_and_gives_their_ids(tmp_path: Path) -> None:
+    (tmp_path / "shop.yaml").write_text(
+        """group: shop
+sources: {sale: {table: shop/sale, columns: {id: int, shop: string, price: int}}}
+views:
+  turnover:
+    columns: {shop: string, total: bigint, sales: bigint}
+    rules: ["turnover(S, T, N) :- T = sum{P, I | sale(I, S, P)}, N = count{I | sale(I, S, _)}"]
+"""
+    )
+    text = foreset("explain", "shop", "--specs", tmp_path).out
+    assert text.startswith("shop: 1 view, kept with 3 helper tables, in 4 strata on 3 levels\n")
+    strata = foreset("explain", "shop", "--specs", tmp_path, "--json").data["strata"]
+    assert [view["hidden"] for stratum in strata for view in stratum["views"]] == [True, True, True, False]
+    names = {view["name"]: view["id"] for stratum in strata for view in stratum["views"]}
+    assert {*names} == {
+        "the elements from `sale`",
+        "the groups of `sale` (1)",
+        "the groups of `sale` (2)",
+        "turnover",
+    }
+    assert names["turnover"] == "turnover"
+    assert all(one.startswith("sale~") for name, one in names.items() if name != "turnover")
+    assert strata[-1]["reads"] == ["the groups of `sale` (1)", "the groups of `sale` (2)"]
+    assert strata[-1]["auto"][2]["night"] == "insertions into the groups of `sale` (1)"
+    (view,) = strata[-1]["views"]
+    assert view["rules"] == {
+        "turnover#1": "turnover(S, T, N) :- T = sum{P, I | sale(I, S, P)}, N = count{I | sale(I, S, _)}"
+    }
+    assert names["the groups of `sale` (1)"] in view["maintenance"][0]["rule"]
 
 
 @pytest.mark.parametrize(

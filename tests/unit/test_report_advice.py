@@ -10,10 +10,11 @@ from tests.unit.report_nights import FEED, PASSED, STILL, Nights, expectation, q
 
 from foreset import errors
 from foreset.explain.picture import State as Did
+from foreset.refresh.record_failure import described
 from foreset.reports import pages, reading
 from foreset.reports.advice import advice
 from foreset.reports.tonight import tonight
-from foreset.store import files
+from foreset.store import epochs, events, files
 
 USES = "source `uses` (table `plant/uses`, versions 1 to 2: +3 −1 rows)"
 WARNING = "with `severity: warning` it is reported and stops nothing."
@@ -69,9 +70,6 @@ def test_a_source_that_cannot_be_read_is_named_with_table_versions_and_owner(nig
     hint = "nothing was published; correct the rows, or take `key` out of the spec"
     run = nights.open("n2")
     nights.mark(run, "capture-banned", STILL)
-    from foreset.refresh.record_failure import described
-    from foreset.store import epochs, events
-
     fault = errors.SourceError("source `uses`: several rows have the key (part = 7)", hint)
     events.emit(run.directory, "failed", phase="capture-uses", **described(fault, "parts"))
     epochs.close_run(run, "failed")
@@ -114,6 +112,24 @@ def test_what_stands_behind_a_view_fails_as_the_view(tmp_path: Path, monkeypatch
     assert run.at_work == ("contains",)
     assert did(nights, "n1")["contains"] == "failed"
     assert "~" not in "".join(advice(run))
+
+
+def test_a_group_that_differs_is_shown_as_the_view_it_belongs_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Verification looks at the groups too, which nobody sees."""
+    monkeypatch.setattr("tests.unit.report_nights.SPEC", GROUPS)
+    nights = Nights(tmp_path / "groups")
+    found = "the groups of `uses`(1, 2) is staged, but no rule derives it"
+    told = {**PASSED, "verdict": "failed", "mismatches": [found]}
+    run = nights.open("n1")
+    nights.capture(run)
+    events.emit(run.directory, "verification", **told, differing=["contains"])
+    fault = errors.VerificationFailed("1 of 9 differ", "nothing was published; refresh with `--mode recompute`")
+    events.emit(run.directory, "failed", phase="verify", **described(fault, "parts"))
+    epochs.close_run(run, "failed")
+    assert did(nights, "n1")["contains"] == "failed"
+    assert steps(nights, "n1")[0] == "Build the view `contains` anew: `foreset refresh parts --mode recompute`."
 
 
 def test_the_machine_is_for_the_doctor(nights: Nights) -> None:

@@ -53,6 +53,7 @@ def test_groups_that_lost_members_are_checked_first(tmp_path: Path, verify: int)
     DeltaTable(table).delete("id = 1")
     with pytest.raises(VerificationFailed, match=r"\('wrong', 39, 29\) is staged.*\n.*`remove` or `merge` of `f`"):
         warehouse.refresh("g", verify=verify)
+    assert '<g class="box view failed"><title>view v' in warehouse.report("g").page  # though only its groups differ
     assert ("wrong", 30) in {tuple(row.values()) for row in warehouse.read("g.v").to_pylist()}
 
 

@@ -12,9 +12,13 @@ from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 from foreset.diagnostics import did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from foreset.cli.groups import Ready
     from foreset.explain.steps import Line
-    from foreset.explain.strata import StratumFacts
+    from foreset.explain.strata import StratumFacts, ViewFacts
+
+JsonObject = dict[str, object]
 
 Target = Annotated[
     str, typer.Argument(metavar="GROUP[.VIEW]", autocompletion=either_names, help="A group, or one of its views.")
@@ -56,10 +60,11 @@ def explain(
         _write_picture(found, view, svg)
     wanted = steps or bool(strategy)
     shown = {stratum.number: _steps(found, stratum, strategy) for stratum in strata} if wanted else {}
+    plain = for_people(strata, found.program)
     if json:
-        say_json({"group": group, "strata": [_as_data(stratum, shown.get(stratum.number)) for stratum in strata]})
+        say_json({"group": group, "strata": [_as_data(*both, shown) for both in zip(plain, strata, strict=True)]})
         return
-    told = strata if rules or wanted else for_people(strata, found.program)
+    told = strata if rules or wanted else plain
     lines = [] if view else [*overview(group, told), ""]
     for stratum in told:
         lines += _text(stratum, view, shown.get(stratum.number), rules=rules)
@@ -97,13 +102,24 @@ def _steps(found: Ready, stratum: StratumFacts, strategy: str) -> tuple[str, tup
     return taken, describe(translate(home, taken), found.program.columns_of())
 
 
-def _as_data(stratum: StratumFacts, shown: tuple[str, tuple[Line, ...]] | None) -> dict[str, object]:
+def _as_data(told: StratumFacts, raw: StratumFacts, shown: Mapping[int, tuple[str, tuple[Line, ...]]]) -> JsonObject:
+    """Names as people see them; maintenance rules and steps, which are for experts, have each view's `id`."""
     from foreset.cli.output import plain
 
-    data = plain(stratum)
+    views = [
+        {"id": own.name, **_data(view), "rules": view.rules or own.rules, "maintenance": plain(own.maintenance)}
+        for view, own in zip(told.views, raw.views, strict=True)
+    ]
+    steps = shown.get(raw.number)
+    more = {"steps": {"strategy": steps[0], "lines": plain(steps[1])}} if steps else {}
+    return {**_data(told), "views": views, **more}
+
+
+def _data(facts: StratumFacts | ViewFacts) -> JsonObject:
+    from foreset.cli.output import plain
+
+    data = plain(facts)
     assert isinstance(data, dict)
-    if shown:
-        data["steps"] = {"strategy": shown[0], "lines": plain(shown[1])}
     return data
 
 

@@ -75,6 +75,7 @@ class ViewFacts:
     laid_out: tuple[str, ...] = ()  # the columns by whose values its rows are stored side by side, the first ones first
     description: str = ""
     meanings: dict[str, str] = field(default_factory=dict)  # of columns, where the spec says it
+    hidden: bool = False  # no view of the spec: made to keep one
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,7 @@ def _view(program: Program, layering: Layering, stratum: Stratum, view: View) ->
         tuple(view.columns[place].name for place in laid_out(view, layering)),
         view.description,
         {column.name: column.description for column in view.columns if column.description},
+        view.hidden,
     )
 
 

@@ -17,10 +17,13 @@ _COUNTERS = {
 
 def overview(group: str, strata: Sequence[StratumFacts]) -> Iterator[str]:
     """How much there is, and level by level what can run side by side."""
-    views = sum(len(stratum.views) for stratum in strata)
+    views = [view for stratum in strata for view in stratum.views]
+    helpers = sum(view.hidden for view in views)
+    kept = f", kept with {_counted(helpers, 'helper table')}," if helpers else ""
     levels = sorted({stratum.level for stratum in strata})
     layers = f" on {len(levels)} levels" if len(levels) > 1 else ""
-    yield f"{group}: {_counted(views, 'view')} in {_counted(len(strata), 'stratum', 'strata')}{layers}"
+    shown = _counted(len(views) - helpers, "view")
+    yield f"{group}: {shown}{kept} in {_counted(len(strata), 'stratum', 'strata')}{layers}"
     for level in levels if len(strata) > 1 else ():
         yield f"  level {level:<3} {', '.join(_brief(stratum) for stratum in strata if stratum.level == level)}"
 

@@ -16,6 +16,7 @@ from pyarrow.dataset import Dataset
 
 from foreset.errors import VerificationFailed
 from foreset.ir.program import Column, Program, Source
+from foreset.ir.rules import owner
 from foreset.ir.strata import Layering
 from foreset.ir.terms import Row, Value
 from foreset.plan.frozen import sample_size
@@ -57,7 +58,7 @@ def verify(context: Context) -> Mapping[str, Any]:
         return context.finish("verify", {"mode": "off", "verdict": "not checked", "rows": 0})
     verdict = _verdict(context, mode, watch)
     if not verdict.ok:
-        context.listen({"event": "verification", **verdict.as_dict()})
+        context.listen({"event": "verification", **verdict.as_dict(), "differing": _differing(context, verdict)})
         raise VerificationFailed(
             f"{len(verdict.mismatches)} of {verdict.rows} checked rows differ from recomputation:\n  "
             + "\n  ".join(str(found) for found in verdict.mismatches[:5]),
@@ -73,6 +74,12 @@ def _verdict(context: Context, mode: str, watch: Stopwatch) -> Verdict:
     staged = {name: _staged(context, name) for name in _maintained(context)}
     checked, mismatches = _sampled(context, staged, sample_size(mode))
     return Verdict(mode, checked, mismatches, watch.seconds, {name: staged[name].totals for name in checked})
+
+
+def _differing(context: Context, verdict: Verdict) -> list[str]:
+    """The views in which something differs; what stands behind a view counts as the view."""
+    found = {mismatch.view for mismatch in verdict.mismatches}
+    return sorted({owner(rule) for name in found for rule in context.view(name).rules})
 
 
 def _advice(context: Context, mismatches: Sequence[Mismatch]) -> str:

@@ -75,7 +75,9 @@ def failures(directory: Directory) -> tuple[Failure, ...]:
 
 
 def at_work(directory: Directory, phase: str) -> tuple[str, ...]:
-    """The views on which a phase is at work; what stands behind a view counts as the view."""
+    """The views on which a phase is at work, or that it refuses; what stands behind a view counts as the view."""
+    if phase == "verify":
+        return tuple((directory.last("verification") or {}).get("differing", ()))
     strata = directory.layering.strata if directory.layering else ()
     rules = (
         rule

@@ -210,7 +210,7 @@ class Run:
     silent_for: float | None = None
     scheduler: str = ""  # what Airflow says of its run; "" outside Airflow
     on_hold: OnHold | None = None  # the group, now
-    at_work: Sequence[str] = ()  # the views on which the phase that failed was at work
+    at_work: Sequence[str] = ()  # the views on which the phase that failed was at work, or that it refused
     graph: Graph | None = None  # who reads whom, as its spec says; None where that is gone
 
     @property

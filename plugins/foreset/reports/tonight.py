@@ -28,12 +28,12 @@ def failed_names(run: Run) -> frozenset[str]:
     match phase:
         case "capture":
             return frozenset({rest} & {line.name for line in run.sources})
-        case "stratum":
+        case "stratum" | "verify" if run.at_work:
             return frozenset(run.at_work)
         case "quality":
             broken = run.quality.broken if run.quality else ()
             return frozenset(one.view for one in broken if one.severity == "critical")
-        case "verify":
+        case "verify":  # of records that do not name the views
             told = run.verification.mismatches if run.verification else ()
             names = {found[0] for one in told if (found := _VIEW.match(one))}
             return frozenset(names & {line.name for line in run.views})
