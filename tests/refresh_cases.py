@@ -29,9 +29,9 @@ from foreset.ir.strata import Layering, Stratum
 from foreset.ir.terms import Row, Value
 from foreset.ir.text import print_rule, print_term, print_value
 from foreset.ir.values import coerce, sort_key
+from foreset.oracle.naive import evaluate
 from foreset.plan.choose import Choice, Mode, Situation, choose
 from foreset.plan.translate import COUNTED, refusal
-from foreset.reference.naive import evaluate
 from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import load_text
 from foreset.testing.replica import Chooser, Delta, Replica

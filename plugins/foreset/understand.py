@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from foreset.analyse.across import check_groups
 from foreset.analyse.constrained import constrained
 from foreset.diagnostics import Diagnostic, Severity
+from foreset.inverses.check import proven
 from foreset.ir.edits import Edit
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering
-from foreset.reference.inverses import proven
 from foreset.rewrite.edit_views import with_edits
 from foreset.rewrite.pipeline import prepare
 from foreset.spec.internal import internal_fault

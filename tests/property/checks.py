@@ -22,9 +22,9 @@ from foreset.ir.program import Program
 from foreset.ir.steps import Procedure
 from foreset.ir.strata import Layering, Stratum
 from foreset.ir.terms import Row
+from foreset.oracle.naive import evaluate
 from foreset.plan.choose import Choice, Situation, Size
 from foreset.plan.translate import translate
-from foreset.reference.naive import evaluate
 from foreset.rewrite.pipeline import as_written
 from foreset.testing.replica import Chooser, Delta, Replica
 

@@ -23,7 +23,7 @@ import foreset
 from foreset.ir.program import Program, Source
 from foreset.ir.terms import Row
 from foreset.ir.values import canonical
-from foreset.reference.naive import evaluate
+from foreset.oracle.naive import evaluate
 from foreset.store.types import arrow_type
 from foreset.warehouse import Warehouse
 

@@ -23,7 +23,7 @@ from foreset.ir.terms import Row, Term, Var
 from foreset.ir.types import Type, widen
 from foreset.ir.versions import Version
 from foreset.maintain.algorithm1 import Labelled, maintenance_rules
-from foreset.reference.naive import evaluate
+from foreset.oracle.naive import evaluate
 
 Database = dict[str, frozenset[Row]]
 Kinds = Mapping[str, tuple[Type, ...]]

@@ -13,14 +13,14 @@ from random import Random
 import pytest
 from tests.refresh_cases import load_program
 
+from foreset.analyse.needs import needs_of
+from foreset.inverses.check import proven
+from foreset.ir.asked import asks_name, held_name
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering
 from foreset.ir.terms import Row
+from foreset.oracle.unasked import unasked
 from foreset.plan.translate import MAINTAINING
-from foreset.reference.inverses import proven
-from foreset.reference.needs import needs_of, unasked
-from foreset.rewrite.ask_domains import asks_name
-from foreset.rewrite.held_back import held_name
 from foreset.rewrite.pipeline import prepare
 from foreset.testing.replica import Delta, Replica
 from foreset.testing.run import chooser

@@ -13,10 +13,10 @@ from random import Random
 import pytest
 from tests.refresh_cases import load_program
 
+from foreset.inverses.check import proven
 from foreset.ir.edits import Edit
 from foreset.ir.terms import Row
 from foreset.plan.translate import MAINTAINING
-from foreset.reference.inverses import proven
 from foreset.rewrite.edit_views import with_edits
 from foreset.rewrite.pipeline import prepare
 from foreset.testing.replica import Delta, Replica

@@ -14,10 +14,10 @@ from random import Random
 import pytest
 from tests.refresh_cases import load_program
 
+from foreset.inverses.check import proven
 from foreset.ir.terms import Row
 from foreset.mediated.from_rules import instances
-from foreset.reference.inverses import proven
-from foreset.reference.naive import evaluate
+from foreset.oracle.naive import evaluate
 from foreset.rewrite.pipeline import prepare
 
 LONG = bool(os.environ.get("FORESET_LONG"))

@@ -18,7 +18,7 @@ from tests.refresh_cases import in_normal_form, load_program
 from foreset.ir.program import Program, View
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
-from foreset.reference.naive import evaluate
+from foreset.oracle.naive import evaluate
 from foreset.store.types import arrow_type
 from foreset.verify.facts import SourceFacts, key_table
 from foreset.verify.flows import Flow

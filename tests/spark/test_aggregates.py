@@ -20,7 +20,7 @@ from tests.spark.engine_reader import SparkReader
 
 import foreset
 from foreset.ir.terms import Row
-from foreset.reference.naive import evaluate
+from foreset.oracle.naive import evaluate
 from foreset.testing.replica import Delta
 from foreset.warehouse import Warehouse
 

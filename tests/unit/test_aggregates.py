@@ -22,14 +22,14 @@ import foreset
 from foreset.backends.duckdb.types import to_arrow
 from foreset.errors import EvaluationError
 from foreset.explain.groups import SELF, base_reading, groups_rule
+from foreset.inverses.check import proven
 from foreset.ir.aggregates import BUILTINS, Kind, Upkeep
 from foreset.ir.program import Program, auxiliaries, is_hidden
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
+from foreset.oracle.naive import evaluate
 from foreset.plan.fingerprint import fingerprints
 from foreset.plan.translate import keeps_counters, single_derivation
-from foreset.reference.inverses import proven
-from foreset.reference.naive import evaluate
 from foreset.rewrite.pipeline import Prepared, prepare
 from foreset.spec.load import load_file, load_text
 from foreset.testing.replica import Delta, Replica

@@ -15,7 +15,7 @@ from foreset.ir.text import print_rule
 from foreset.ir.types import STRING
 from foreset.ir.versions import Version
 from foreset.maintain.algorithm1 import Labelled, maintenance_rules
-from foreset.reference.naive import evaluate
+from foreset.oracle.naive import evaluate
 
 PAIR = (Column("src", STRING), Column("dst", STRING))
 ONE = (Column("src", STRING),)

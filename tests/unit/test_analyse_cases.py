@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.cases_runner import case_files, case_id, check_file
 
+from foreset.inverses.check import proven
 from foreset.ir.rules import Rule
 from foreset.ir.text import print_rule
-from foreset.reference.inverses import proven
 from foreset.render import render_text
 from foreset.rewrite.pipeline import Prepared, prepare
 from foreset.spec.load import load_text

@@ -8,10 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from foreset.analyse.binding import bound_by_atoms
+from foreset.analyse.order import can_fail, classified, ordered
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, literal_variables
 from foreset.ir.terms import Call, Const, Var, variables
 from foreset.ir.types import INT
-from foreset.rewrite.order import can_fail, classified, ordered
 from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import load_text
 

@@ -12,13 +12,14 @@ from tests.refresh_cases import load_program
 from tests.roads import FEED
 
 import foreset
+from foreset.analyse.needs import needs_of
 from foreset.analyse.scopes import with_groups
 from foreset.domains import registry
 from foreset.errors import VerificationFailed
 from foreset.ir.rules import Atom, DomainCall, Rule
 from foreset.ir.terms import Row
+from foreset.oracle.unasked import unasked
 from foreset.plan.translate import MAINTAINING
-from foreset.reference.needs import needs_of, unasked
 from foreset.rewrite.givers import Givers
 from foreset.rewrite.pipeline import prepare
 from foreset.testing.replica import Delta, Replica

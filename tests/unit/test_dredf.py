@@ -9,8 +9,8 @@ from tests.refresh_cases import always, in_normal_form, load_program
 
 from foreset.machine.cycle_nodes import on_circles
 from foreset.maintain.shield import shield_of
+from foreset.oracle.naive import evaluate
 from foreset.plan.translate import refusal
-from foreset.reference.naive import evaluate
 from foreset.testing.replica import Delta, Replica
 
 SPEC = """group: g

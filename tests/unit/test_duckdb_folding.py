@@ -13,7 +13,7 @@ from tests.refresh_cases import always, in_normal_form, load_program
 from foreset.backends.duckdb import aggregates
 from foreset.errors import EvaluationError
 from foreset.ir.terms import Row
-from foreset.reference.naive import evaluate
+from foreset.oracle.naive import evaluate
 from foreset.testing.replica import Delta
 
 SPEC = """\

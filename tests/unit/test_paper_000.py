@@ -17,8 +17,8 @@ from foreset.backends.sets.rows import Memory
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Layering
 from foreset.ir.versions import Version
+from foreset.oracle.naive import evaluate
 from foreset.plan.translate import translate
-from foreset.reference.naive import evaluate
 from foreset.testing.replica import Delta, Replica, Step
 
 Pairs = frozenset[tuple[str, str]]

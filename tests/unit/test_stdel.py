@@ -15,10 +15,10 @@ from foreset.ir.program import Program
 from foreset.ir.reads import read_by
 from foreset.ir.strata import Layering
 from foreset.ir.versions import Version
+from foreset.oracle.naive import evaluate
 from foreset.plan.choose import Mode, Situation, Size, choose
 from foreset.plan.fingerprint import fingerprints
 from foreset.plan.translate import keeps_counters, refusal, single_derivation, translate
-from foreset.reference.naive import evaluate
 from foreset.testing.replica import Delta, Replica
 
 HEAD = """group: g

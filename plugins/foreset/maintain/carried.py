@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from foreset.analyse.keys import ends_at, joining, recursive_atoms
+from foreset.analyse.order import can_fail
 from foreset.ir.program import View
 from foreset.ir.rules import Atom, Rule, atoms, literal_variables
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Const, Term, Var
 from foreset.ir.types import Type, widen
-from foreset.rewrite.order import can_fail
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import functools
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from foreset.analyse.needs import needs_of
 from foreset.errors import SourceError, UsageError
-from foreset.reference.needs import needs_of
 from foreset.refresh.checking import Ground, compare, open_quickly, published
 from foreset.refresh.context import Stopwatch, read_as_written, read_spec
 from foreset.refresh.editing import edits_of

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from foreset.explain.notation import Columns, readable
+from foreset.ir.asked import waits_for
 from foreset.ir.program import is_hidden
 from foreset.ir.renaming import substituted
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, atoms, literal_variables, nullable
 from foreset.ir.terms import Const, Row, Term, Value, Var, names_in
 from foreset.ir.text import print_literal, print_rule, print_term
-from foreset.rewrite.held_back import waits_for
 from foreset.values.terms import equal
 from foreset.verify.binding_order import Asked, Schemas, known_positions
 from foreset.verify.bindings import Binding, head_row, key_at, matched, tested

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 
+from foreset.ir.asked import waits_for
 from foreset.ir.program import View
 from foreset.ir.rules import Atom, Literal, Negation, Rule
 from foreset.ir.terms import Row, Value
 from foreset.ir.text import print_literal
 from foreset.questions.bodies import Bodies
 from foreset.render import visible
-from foreset.rewrite.held_back import waits_for
 
 SHOWN = 3  # literals of one rule, any of which would do
 

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 from pyarrow.dataset import Dataset
 
+from foreset.analyse.needs import Need, needs_of
 from foreset.errors import VerificationFailed
 from foreset.ir.program import Column, Program, Source
 from foreset.ir.rules import owner
 from foreset.ir.strata import Layering
 from foreset.ir.terms import Row, Value
 from foreset.plan.frozen import sample_size
-from foreset.reference.needs import Need, needs_of
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.domain_phase import table_now, table_of

@@ -15,6 +15,7 @@ import pyarrow.dataset as arrow_dataset
 from foreset.domains.answers import digest
 from foreset.domains.asking import HELD, Calls, held_back, recorded
 from foreset.domains.provider import Access
+from foreset.ir.asked import held_name, member_of
 from foreset.ir.program import Column, View
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row
@@ -26,8 +27,7 @@ from foreset.refresh.editing import correcting
 from foreset.refresh.fits import pin_of
 from foreset.refresh.inputs import view_facts
 from foreset.refresh.staging import stage_arrow
-from foreset.rewrite.ask_domains import member_of
-from foreset.rewrite.held_back import held_name, held_rows
+from foreset.rewrite.held_back import held_rows
 from foreset.store import arrow
 from foreset.verify.facts import to_rows
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from foreset.analyse.needs import needs_of
 from foreset.analyse.strata import layering
 from foreset.backends.duckdb.budget import OutOfBounds
 from foreset.ir.steps import Ref
@@ -20,7 +21,6 @@ from foreset.ir.types import Type
 from foreset.ir.versions import Version
 from foreset.plan.place import DUCKDB
 from foreset.plan.translate import translate
-from foreset.reference.needs import needs_of
 from foreset.refresh.choosing import size_of
 from foreset.refresh.context import Context
 from foreset.refresh.inprocess import place_of

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from foreset.analyse.needs import needs_of
 from foreset.analyse.strata import layering
 from foreset.backends.duckdb.database import session
 from foreset.backends.duckdb.run import InProcess
@@ -17,7 +18,6 @@ from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.ir.versions import Version
 from foreset.plan.translate import translate
-from foreset.reference.needs import needs_of
 from foreset.refresh.context import Context
 from foreset.refresh.inputs_here import Inputs
 from foreset.store.types import column_names

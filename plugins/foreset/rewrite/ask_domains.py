@@ -16,7 +16,6 @@ What a call asks may be more than it needs, never less (rewrite/givers.py).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -25,6 +24,7 @@ from foreset.analyse.faults import domains as faults
 from foreset.analyse.faults.constrained import unbound_in_braces, unbound_member
 from foreset.analyse.scopes import named_beside
 from foreset.diagnostics import Diagnostic, Span
+from foreset.ir.asked import MEMBER, answers_name, asks_name, held_name, in_plain_words
 from foreset.ir.domains import Domain, DomainFunction
 from foreset.ir.program import Column, View
 from foreset.ir.renaming import numbered
@@ -32,32 +32,14 @@ from foreset.ir.rules import Atom, DomainCall, Literal, Negation, Rule, SetOf, l
 from foreset.ir.terms import Term, Var, names_in, variables
 from foreset.ir.text import print_term
 from foreset.rewrite.givers import Givers
-from foreset.rewrite.held_back import answered, held_atom, held_columns, held_name
+from foreset.rewrite.held_back import answered, held_atom, held_columns
 
-MEMBER = "~"  # ends the name of a view that is kept by constraints and asked as if it were a domain
 _NOWHERE = Span("", 1, 1)
-
-
-def answers_name(called: str) -> str:
-    """The relation of what `domain:function` was asked and answered."""
-    return called.replace(":", "~")
-
-
-def asks_name(called: str) -> str:
-    """The relation of the arguments that rules ask for."""
-    return f"{answers_name(called)}~asks"
 
 
 def plain_words(found: Diagnostic) -> Diagnostic:
     """A diagnostic with `domain:function` for the relations that stand for it."""
     return replace(found, message=in_plain_words(found.message), hint=in_plain_words(found.hint))
-
-
-def in_plain_words(text: str) -> str:
-    """A text with `domain:function` for the relations that stand for it."""
-    text = re.sub(r"`([a-z][a-z0-9_]*)~:[0-9_]+`", r"`\1`", text)
-    text = re.sub(r"`([a-z][a-z0-9_]*)~~[0-9_]+(~asks)?\b", r"`\1", text)
-    return re.sub(r"`([a-z][a-z0-9_]*)~([a-z][a-z0-9_]*)(~asks|~held)?\b", r"`\1:\2", text)
 
 
 @dataclass(slots=True)
@@ -252,14 +234,6 @@ def _literal(call: DomainCall, function: DomainFunction) -> Atom | Negation | Di
 
 
 # ---------------------------------------------------------------- rows in views of constraints
-def member_of(called: str) -> tuple[str, tuple[int, ...]] | None:
-    """The view and its columns that are asked about; None for a function of a domain."""
-    name, _, places = called.partition(":")
-    if not name.endswith(MEMBER):
-        return None
-    return name.removesuffix(MEMBER), tuple(int(place) for place in places.split("_"))
-
-
 def _relation(literal: Atom | Negation) -> str:
     return literal.relation if isinstance(literal, Atom) else literal.atom.relation
 

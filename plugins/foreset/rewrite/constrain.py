@@ -13,6 +13,7 @@ from foreset.constraints.rows import CONSTRAINT
 from foreset.constraints.rules import Functions, constraint_of
 from foreset.constraints.sorts import sort_of
 from foreset.diagnostics import Diagnostic, Report, Span
+from foreset.ir.asked import answers_name
 from foreset.ir.domains import Domain
 from foreset.ir.functions import type_of
 from foreset.ir.program import View
@@ -20,7 +21,7 @@ from foreset.ir.rules import Comparison, Let, Rule, Test, atoms, literal_variabl
 from foreset.ir.terms import Call, Var
 from foreset.ir.text import print_rule
 from foreset.ir.types import Type
-from foreset.rewrite.ask_domains import Asking, answers_name
+from foreset.rewrite.ask_domains import Asking
 from foreset.rewrite.normalise_rules import Schemas, normalise_rule
 from foreset.rewrite.type_rules import type_rule
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from foreset.analyse.binding import assigned, bound_by_places
+from foreset.analyse.order import can_fail
 from foreset.analyse.scopes import given
 from foreset.diagnostics import Span
 from foreset.ir.functions import fallible
@@ -27,7 +28,6 @@ from foreset.ir.rules import (
     set_variables,
 )
 from foreset.ir.terms import Call, Var, names_in, variables
-from foreset.rewrite.order import can_fail
 
 Giver = DomainCall | SetOf | Comparison
 

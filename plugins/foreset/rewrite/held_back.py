@@ -13,19 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Set
 
+from foreset.ir.asked import held_name
 from foreset.ir.domains import DomainFunction
 from foreset.ir.program import Column
-from foreset.ir.rules import Atom, DomainCall, Literal, Negation
+from foreset.ir.rules import Atom, DomainCall, Negation
 from foreset.ir.terms import Const, Row, Term
 from foreset.ir.types import BOOLEAN
 
-_END = "~held"
 _ONLY = Const(value=True, type=BOOLEAN)  # the one value of such a relation of a function without arguments
-
-
-def held_name(called: str) -> str:
-    """The relation of the arguments of `domain:function` that have no answer yet."""
-    return f"{called.replace(':', '~')}{_END}"
 
 
 def held_columns(function: DomainFunction) -> tuple[Column, ...]:
@@ -46,9 +41,3 @@ def held_atom(called: str, arguments: tuple[Term, ...]) -> Atom:
 def answered(call: DomainCall) -> Negation:
     """The literal that says that a call has an answer."""
     return Negation(held_atom(call.called, call.args), call.span)
-
-
-def waits_for(literal: Literal) -> str:
-    """The `domain:function` of whose answer a literal says that it is there; empty for other literals."""
-    relation = literal.atom.relation if isinstance(literal, Negation) else ""
-    return relation.removesuffix(_END).replace("~", ":") if relation.endswith(_END) else ""

@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from foreset.analyse.constants import folded
+from foreset.analyse.order import classified, ordered
 from foreset.ir.program import Column
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
 from foreset.ir.terms import Call, Term, Var
-from foreset.rewrite.order import classified, ordered
 
 Schemas = Mapping[str, tuple[Column, ...]]
 

@@ -23,6 +23,7 @@ from foreset.analyse.aggregates import resolve
 from foreset.analyse.binding import bound
 from foreset.analyse.derivations import tells_apart
 from foreset.analyse.faults import aggregates as faults
+from foreset.analyse.order import can_fail
 from foreset.analyse.scopes import in_order
 from foreset.analyse.supports import blurred
 from foreset.diagnostics import Diagnostic, Span
@@ -44,7 +45,6 @@ from foreset.ir.terms import Var, constants, variables
 from foreset.ir.text import print_rule
 from foreset.ir.types import BIGINT, Type
 from foreset.rewrite.normalise_rules import Schemas, normalise_rule
-from foreset.rewrite.order import can_fail
 from foreset.rewrite.type_rules import type_rule
 
 _NOWHERE = Span("", 1, 1)

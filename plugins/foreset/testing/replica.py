@@ -13,9 +13,9 @@ from foreset.ir.strata import Layering, Stratum
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.ir.versions import Version
+from foreset.mediated.outside import asked_of, outside
 from foreset.plan.choose import Choice, Mode, Situation, Size, choose
 from foreset.plan.translate import COUNTED, translate
-from foreset.reference.outside import asked_of, outside
 
 Rows = frozenset[Row]
 Chooser = Callable[[Stratum, Situation], Choice]

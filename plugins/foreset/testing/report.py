@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from foreset.ir.asked import in_plain_words
 from foreset.ir.terms import Row
 from foreset.ir.text import print_value
-from foreset.rewrite.ask_domains import in_plain_words
 from foreset.testing.compare import ASKING, Difference
 from foreset.testing.run import Outcome
 

@@ -1,6 +1,6 @@
 """Run the unit tests of a program: by the semantics first, then by every strategy against it.
 
-The expectation of a test is compared with full evaluation (`reference.naive`) of the rules as
+The expectation of a test is compared with full evaluation (`oracle.naive`) of the rules as
 they are written (`rewrite.as_written`). Each strategy, which runs what they were rewritten to,
 must then give the very same differentials: where one does not, the fault is Foreset's, and
 the test says so instead of passing.
@@ -13,16 +13,17 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from foreset.analyse.needs import needs_of
 from foreset.errors import EvaluationError
 from foreset.ir.program import Program, UnitTest
 from foreset.ir.strata import Layering, Stratum
 from foreset.ir.values import sort_key
 from foreset.mediated.from_rules import instances
+from foreset.mediated.outside import answers_in, asked_of
+from foreset.oracle.naive import evaluate
+from foreset.oracle.unasked import unasked
 from foreset.plan.choose import Choice, Situation, choose
 from foreset.plan.translate import MAINTAINING
-from foreset.reference.naive import evaluate
-from foreset.reference.needs import needs_of, unasked
-from foreset.reference.outside import answers_in, asked_of
 from foreset.rewrite.pipeline import as_written
 from foreset.testing.compare import ASKING, Difference, Night, against, delta, difference, night_of
 from foreset.testing.replica import Chooser, Delta, Replica, Rows

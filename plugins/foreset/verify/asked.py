@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from foreset.analyse.needs import Need
 from foreset.ir.program import Column, View
 from foreset.ir.terms import Row, Var
-from foreset.reference.needs import Need
 from foreset.values.widen import widened
 from foreset.verify.binding_order import Asked
 from foreset.verify.entries import Draw, Rows, present, sampled

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from foreset.ir.asked import in_plain_words
 from foreset.ir.hidden import in_words
 from foreset.ir.program import is_hidden
 from foreset.ir.terms import Row
-from foreset.rewrite.ask_domains import in_plain_words
 
 CONFIDENCE = 0.95
 SHOWN = 5

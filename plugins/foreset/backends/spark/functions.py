@@ -1,7 +1,7 @@
 """Every function of ir/functions.py as a Spark column: built by calls, never from text.
 
 Arguments are cast to what the function needs before Spark could choose for itself, and
-whatever Spark would take or give beyond the meaning in `reference/` is made a failure.
+whatever Spark would take or give beyond the meaning in `values/` is made a failure.
 Fractions never come out as -0.0.
 """
 

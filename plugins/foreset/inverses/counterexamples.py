@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from foreset.inverses.fold_laws import Law, Machine, after, in_any_order, merged_from, undone
+from foreset.inverses.fold_solver import Encoder, Expr, Typed, Unsupported, ticks_of, value_of
 from foreset.ir.aggregates import STATE, Fold, InPython
 from foreset.ir.terms import Call, Const, Row, Term, Value
-from foreset.reference.fold_laws import Law, Machine, after, in_any_order, merged_from, undone
-from foreset.reference.fold_solver import Encoder, Expr, Typed, Unsupported, ticks_of, value_of
 from foreset.values.failure import Failure
 
 _DEEPEST = 5  # adds before the law is asked about

@@ -15,7 +15,7 @@ from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Tes
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Const, Row, Term, Value, Var
 from foreset.ir.types import Type
-from foreset.reference.outside import outside
+from foreset.mediated.outside import outside
 from foreset.values.groups import gather_all
 from foreset.values.terms import compile_comparison, compile_test, equal, read_as
 from foreset.values.widen import widened

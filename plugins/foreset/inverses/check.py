@@ -11,10 +11,8 @@ from itertools import islice, product
 from foreset.analyse.aggregates import prepared
 from foreset.analyse.faults import aggregates as faults
 from foreset.diagnostics import Diagnostic, Span
-from foreset.ir.aggregates import Definition, Fold, InPython
-from foreset.ir.program import Program
-from foreset.reference.counterexamples import counterexample
-from foreset.reference.fold_laws import (
+from foreset.inverses.counterexamples import counterexample
+from foreset.inverses.fold_laws import (
     Machine,
     in_any_order,
     is_overflow,
@@ -23,8 +21,10 @@ from foreset.reference.fold_laws import (
     shown_member,
     undone,
 )
-from foreset.reference.fold_samples import members
-from foreset.reference.long_runs import broken_in_long_runs
+from foreset.inverses.fold_samples import members
+from foreset.inverses.long_runs import broken_in_long_runs
+from foreset.ir.aggregates import Definition, Fold, InPython
+from foreset.ir.program import Program
 from foreset.rewrite.pipeline import Prepared
 from foreset.values.failure import Failure
 

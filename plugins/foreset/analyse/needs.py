@@ -11,13 +11,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from foreset.analyse.binding import bound_by_atoms
-from foreset.analyse.strata import layering
-from foreset.ir.program import Column, Program, View
+from foreset.analyse.order import can_fail, classified, ordered
+from foreset.ir.asked import asks_name
+from foreset.ir.program import Column, View
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
-from foreset.ir.terms import Const, Row, Term, Var, names_in
-from foreset.reference.naive import evaluate
-from foreset.rewrite.ask_domains import asks_name
-from foreset.rewrite.order import can_fail, classified, ordered
+from foreset.ir.terms import Const, Term, Var, names_in
 
 _NEEDED = "needed~"
 
@@ -42,23 +40,6 @@ class Need:
     def seeds(self) -> tuple[str, ...]:
         """The variables of the seed, each once."""
         return tuple(dict.fromkeys(v.name for v in literal_variables(self.seed))) if self.seed else ()
-
-
-def unasked(
-    program: Program, contents: Mapping[str, frozenset[Row]], needs: Sequence[Need]
-) -> Iterator[tuple[str, frozenset[Row]]]:
-    """For each need the arguments that ought to have been asked, over the contents of everything."""
-    columns = program.columns_of()
-    for need in needs:
-        view = need.view
-        known = {**columns, view.name: view.columns}
-        kinds = {name: tuple(column.type for column in relation) for name, relation in known.items()}
-        strata = layering((view,), columns).strata
-        found = evaluate(strata, contents, kinds, 1)[view.name]
-        wanted = (row[len(need.seeds) :] for row in found)
-        lacking = frozenset(row for row in wanted if None not in row) - contents[need.asks]  # NULL is never asked
-        if lacking:
-            yield need.asks, lacking
 
 
 def needs_of(views: Sequence[View]) -> tuple[Need, ...]:

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from foreset.inverses.fold_laws import Machine, after, in_any_order, is_overflow, merged, same, shown_member, undone
+from foreset.inverses.fold_samples import members, random_member
 from foreset.ir.terms import Row, Value
 from foreset.ir.text import print_value
-from foreset.reference.fold_laws import Machine, after, in_any_order, is_overflow, merged, same, shown_member, undone
-from foreset.reference.fold_samples import members, random_member
 from foreset.values.failure import Failure
 
 SECONDS = 1.0  # of CPU: only functions in Python that take long come to it

@@ -1,1 +1,0 @@
-"""Full evaluation in plain Python sets, and what is found by it: the oracle."""
