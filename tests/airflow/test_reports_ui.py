@@ -137,7 +137,7 @@ def test_a_token_that_is_not_ours_opens_nothing(server: Server) -> None:
 def test_nothing_beside_the_data_docs_can_be_fetched(server: Server, path: str) -> None:
     answer = server.get(f"{RUN}/docs/{path}", "anna")
     # A client or a server may resolve `..` before it is matched: that names a run, which there is not.
-    assert answer.status_code in (400, 404) or "has not begun its refresh" in answer.text, path
+    assert answer.status_code in (400, 404) or "has not started its refresh" in answer.text, path
     assert "spec_text" not in answer.text
 
 
@@ -160,7 +160,7 @@ def test_pages_of_other_dags_and_of_runs_that_have_not_begun(server: Server) -> 
     assert "No view refresh in this DAG" in server.get("/foreset/dags/plain/runs/manual__1", "anna").text
     assert "No view refresh in this DAG" in server.get("/foreset/dags/plain", "otto").text
     not_begun = server.get("/foreset/dags/foreset_parts/runs/manual__not_begun", "vera").text
-    assert "This run has not begun its refresh" in not_begun
+    assert "This run has not started its refresh" in not_begun
     assert "never refreshed" in server.get("/foreset/dags/foreset_other", "otto").text
     assert "No view refresh in this DAG" in server.get("/foreset/dags/plain/views/x", "otto").text
     assert server.get("/foreset/dags/plain/views.svg", "otto").status_code == 404

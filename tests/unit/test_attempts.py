@@ -150,7 +150,7 @@ def test_a_spec_that_is_refused_is_a_failed_attempt_where_somebody_reads_the_gro
     failed = last_failure(layout, 1)
     assert failed is not None
     assert (failed.error, failed.next) == ("SpecError", "foreset check reach")
-    assert "because its spec is refused: " in group_headline(latest_run(layout)).sentence
+    assert "because its spec has an error: " in group_headline(latest_run(layout)).sentence
 
 
 def test_a_full_disk_at_the_start_of_a_job_is_told_in_plain_words(

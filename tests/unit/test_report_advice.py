@@ -40,9 +40,9 @@ def test_a_broken_expectation_names_its_sources_their_owner_and_its_place(nights
     run = nights.fail("n2", "quality", errors.QualityFailed("no"), verify=PASSED)
     files.write_text(f"{run.directory}/quality.json", json.dumps(quality("failed", expectation("critical"))))
     assert steps(nights) == (
-        f"Look at what is new below `contains`: {USES}.",
-        "Correct the rows in the table from which they come. Owner of this group: plant-data.",
-        "If such rows may be there, change the expectation of `contains` at `parts.yaml:9`: " + WARNING,
+        f"Look at what changed in the sources of the view `contains`: {USES}.",
+        "Correct the wrong rows in their source table. Owner of this group: plant-data.",
+        "If such rows are allowed, change the expectation of `contains` at `parts.yaml:9`: " + WARNING,
         AGAIN,
     )
     assert did(nights) == {"uses": "+3 −1", "banned": "unchanged", "contains": "failed", "tainted": "not reached"}
@@ -53,8 +53,8 @@ def test_verification_names_the_view_the_command_and_what_to_report(nights: Nigh
     hint = "nothing was published; refresh with `--mode recompute` and report this run directory"
     nights.fail("n2", "verify", errors.VerificationFailed("1 of 9 differ", hint), verify=failed)
     assert steps(nights) == (
-        "Build the view `tainted` anew: `foreset refresh parts --mode recompute`.",
-        "If that fails in the same way, Foreset is at fault: please report it with `_foreset/parts/runs/n2`.",
+        "Rebuild the view `tainted`: `foreset refresh parts --mode recompute`.",
+        "If that fails in the same way, it is a bug in Foreset: please report it, with `_foreset/parts/runs/n2`.",
     )
     assert did(nights) == {"uses": "+3 −1", "banned": "unchanged", "contains": "+4 −2", "tainted": "failed"}
 
@@ -75,7 +75,7 @@ def test_a_source_that_cannot_be_read_is_named_with_table_versions_and_owner(nig
     epochs.close_run(run, "failed")
     assert steps(nights) == (
         "Correct the rows, or take `key` out of the spec.",
-        "Look at source `uses` (table `plant/uses`, versions 1 to 2); ask plant-data where it is not yours.",
+        "Look at source `uses` (table `plant/uses`, versions 1 to 2). Owner of this group: plant-data.",
         "Run `foreset check parts --against-warehouse`: it says what is still wrong.",
         AGAIN,
     )
@@ -86,7 +86,7 @@ def test_a_source_that_cannot_be_read_is_named_with_table_versions_and_owner(nig
 
 def test_a_rule_that_fails_names_what_came_into_its_sources(nights: Nights) -> None:
     nights.fail("n2", "stratum-1", errors.EvaluationError("rule contains#1: overflow"))
-    assert steps(nights) == (f"Look at what is new below the rows that it read: {USES}.", AGAIN)
+    assert steps(nights) == (f"Look at what changed in the sources of the view `contains`: {USES}.", AGAIN)
     assert did(nights)["contains"] == "failed"
 
 
@@ -129,7 +129,7 @@ def test_a_group_that_differs_is_shown_as_the_view_it_belongs_to(
     events.emit(run.directory, "failed", phase="verify", **described(fault, "parts"))
     epochs.close_run(run, "failed")
     assert did(nights, "n1")["contains"] == "failed"
-    assert steps(nights, "n1")[0] == "Build the view `contains` anew: `foreset refresh parts --mode recompute`."
+    assert steps(nights, "n1")[0] == "Rebuild the view `contains`: `foreset refresh parts --mode recompute`."
 
 
 def test_the_machine_is_for_the_doctor(nights: Nights) -> None:

@@ -157,13 +157,13 @@ def test_it_has_rows_expectations_and_the_history(place: Place) -> None:
         "Some of its rows",
         "How it is made",
         "How fresh it is",
-        "What is expected of it",
-        "Tests that name",
+        "Expectations",
+        "Tests of this view",
     )
-    for words in (*heads, "Its last", "where it ends", "All rows", "by refresh 2", "raw/edge"):
+    for words in (*heads, "The last", "where it ends", "All rows", "by refresh 2", "raw/edge"):
         assert words in shown, words
     assert f"Owner{EVIL} team" in shown
-    assert "1 row to go" in shown
+    assert "1 row removed" in shown
     assert "audit (as ways)" in shown
 
 
@@ -189,7 +189,7 @@ def test_a_group_that_was_never_refreshed_has_pages_by_its_file(tmp_path: Path) 
     page = place.page()
     assert (page.rows, page.from_file, page.sample) == (None, True, None)
     shown = text_of(pages.view_page(page))
-    assert "This group was never refreshed. What stands here is what the spec file says." in shown
+    assert "This group was never refreshed. This page shows the spec file." in shown
     assert "It was never published." in shown
     assert read_view(place.warehouse.layout("roads"), "nobody", place.specs) is None
 

@@ -31,8 +31,8 @@ def _steps(run: Run, failure: Failure) -> Iterator[str]:
         case "QualityFailed":
             yield from _quality(run)
         case "VerificationFailed" if "--mode recompute" in failure.hint:
-            yield f"Build the {_views(run)} anew: `{again} --mode recompute`."
-            yield f"If that fails in the same way, Foreset is at fault: please report it with `{_folder(run)}`."
+            yield f"Rebuild the {_views(run)}: `{again} --mode recompute`."
+            yield f"If that fails in the same way, it is a bug in Foreset: please report it, with `{_folder(run)}`."
             return
         case _:
             if failure.hint:
@@ -50,20 +50,20 @@ def _where(run: Run, phase: str) -> Iterator[str]:
     if phase == "capture":
         yield from (_source(line, run) for line in run.sources if line.name in failed_names(run))
     elif phase in ("stratum", "verify"):
-        yield from _moved(run, failed_names(run), "the rows that it read")
+        yield from _moved(run, failed_names(run), f"the {_views(run)}")
 
 
 def _quality(run: Run) -> Iterator[str]:
     critical = [one for one in (run.quality.broken if run.quality else ()) if one.severity == "critical"]
     for view in list(dict.fromkeys(one.view for one in critical))[:MOST]:
-        yield from _moved(run, {view}, f"`{view}`")
+        yield from _moved(run, {view}, f"the view `{view}`")
     owner = f" Owner of this group: {run.owner}." if run.owner else ""
-    yield f"Correct the rows in the table from which they come.{owner}"
+    yield f"Correct the wrong rows in their source table.{owner}"
     yield from (_place(one) for one in critical[:MOST] if one.origin)
 
 
 def _place(one: Expectation) -> str:
-    said = f"If such rows may be there, change the expectation of `{one.view}` at `{one.origin}`"
+    said = f"If such rows are allowed, change the expectation of `{one.view}` at `{one.origin}`"
     return f"{said}: with `severity: warning` it is reported and stops nothing."
 
 
@@ -72,7 +72,7 @@ def _moved(run: Run, views: Sequence[str] | set[str] | frozenset[str], what: str
     below = {name for view in views for name in run.graph.below(view)} if run.graph else set()
     lines = [line for line in run.sources if (line.name in below or not below) and _news(line)][:MOST]
     if lines:
-        yield f"Look at what is new below {what}: {words.listed([_told(line) for line in lines], MOST)}."
+        yield f"Look at what changed in the sources of {what}: {words.listed([_told(line) for line in lines], MOST)}."
 
 
 def _news(line: SourceLine) -> bool:
@@ -80,7 +80,8 @@ def _news(line: SourceLine) -> bool:
 
 
 def _source(line: SourceLine, run: Run) -> str:
-    return f"Look at {_told(line)}; ask {run.owner} where it is not yours." if run.owner else f"Look at {_told(line)}."
+    owner = f" Owner of this group: {run.owner}." if run.owner else ""
+    return f"Look at {_told(line)}.{owner}"
 
 
 def _told(line: SourceLine) -> str:

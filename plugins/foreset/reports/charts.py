@@ -191,11 +191,11 @@ def outcome(run: Run) -> str:
     return {
         "committed": "published",
         "unchanged": "nothing new",
-        "dry-run": "tried out",
+        "dry-run": "dry run",
         "failed": "failed",
-        "fenced": "gave way",
-        "running": "at work",
-        "silent": "stopped silently",
+        "fenced": "another came first",
+        "running": "running",
+        "silent": "no sign of life",
         "not opened": "not begun",
     }[run.state]
 

@@ -31,9 +31,9 @@ def headline(run: Run) -> Headline:
         case State.FENCED:
             return _fenced(run)
         case State.TRIAL:
-            return Headline("Nothing published", f"This refresh was only tried out. {_seen(run)}.", "past")
+            return Headline("Nothing published", f"This was a dry run. {_seen(run)}.", "past")
         case State.RUNNING:
-            return Headline("Not yet", f"The refresh is at work: {_where(run)}. {_until(run)}", "wait")
+            return Headline("Not yet", f"The refresh still runs: {_where(run)}. {_until(run)}", "wait")
         case State.UNOPENED:
             return _unopened(run)
 
@@ -46,7 +46,7 @@ def group_headline(latest: Run | None, now: Moment | None = None) -> Headline:
         return _held(latest.on_hold, latest.newest)
     due = _overdue(latest, now or datetime.datetime.now(datetime.UTC))
     if due is not None and latest.newest is not None and latest.state in (State.COMMITTED, State.UNCHANGED):
-        late = f"The refresh that was due on {words.moment(due)} has not begun"
+        late = f"The refresh that was due on {words.moment(due)} has not started"
         return Headline("Not up to date", f"{late}. Readers see {named(latest.newest)}.", "caution")
     return headline(latest)
 
@@ -56,7 +56,7 @@ def _held(found: OnHold, newest: Published) -> Headline:
     seen = f"readers see {named(newest)}, with the numbers of refresh {found.contents_of}"
     why = f", because: {words.clipped(found.why)}" if found.why else ""
     since = f"Somebody put this group on hold on {words.moment(found.since)}{why}; {seen}."
-    return Headline("On hold", f"{since} To let refreshes go on: {found.release}", "caution")
+    return Headline("On hold", f"{since} To allow refreshes again, run: {found.release}", "caution")
 
 
 def _overdue(latest: Run, now: Moment) -> Moment | None:
@@ -75,7 +75,7 @@ def _committed(run: Run) -> Headline:
         return Headline("Replaced", f"{shown} {_checks(run)}", "past")
     shown = f"Readers see refresh {run.seq}, published on {words.moment(run.committed_at)}."
     if run.rolled_back_to is not None:
-        back = f"Someone brought back the numbers of refresh {run.rolled_back_to}: readers see them since"
+        back = f"Somebody rolled back to refresh {run.rolled_back_to}: readers have seen its numbers since"
         return Headline("With care", f"{back} {words.moment(run.committed_at)}.", "caution")
     warnings = len(run.warnings) + (len(run.quality.broken) if run.quality else 0)
     if warnings:
@@ -91,12 +91,12 @@ def _committed(run: Run) -> Headline:
 def _checks(run: Run) -> str:
     """What verification and expectations said, in one sentence."""
     if run.rolled_back_to is not None:
-        return f"It brought back the numbers of refresh {run.rolled_back_to}."
+        return f"It rolled back to the numbers of refresh {run.rolled_back_to}."
     found = run.verification
     if found is None or found.verdict == "not checked":
-        first = "Nothing was recomputed to check it"
+        first = "No row was recomputed to check it"
     elif not found.rows:
-        first = "Nothing had to be recomputed"
+        first = "There was nothing to recompute"
     else:
         first = f"{words.counted(found.rows, 'row')} recomputed from the sources agree{'s' if found.rows == 1 else ''}"
     held = _expectations(run)
@@ -118,7 +118,7 @@ def _expectations(run: Run) -> str:
 
 def _unchanged(run: Run) -> Headline:
     if run.newest and run.before and run.newest.seq != run.before.seq:
-        return Headline("Replaced", f"No source had changed then, so {named(run.before)} stayed. {_since(run)}", "past")
+        return Headline("Replaced", f"No source had changed, so {named(run.before)} stayed. {_since(run)}", "past")
     return Headline("Yes", f"No source has changed, so {named(run.before)} is still exact.", "good")
 
 
@@ -128,13 +128,13 @@ def _failed(run: Run) -> Headline:
         return Headline("Not by this one", f"It published nothing, because {reason}. {_since(run)}", "past")
     if run.newest is None:
         return Headline("No", f"There are no numbers yet, because {reason}.", "bad")
-    return Headline("No", f"The numbers of {named(run.newest)} are still shown, because {reason}.", "bad")
+    return Headline("No", f"Readers still see the numbers of {named(run.newest)}, because {reason}.", "bad")
 
 
 def _fenced(run: Run) -> Headline:
     if _made_good(run):
-        return Headline("Not by this one", f"Another refresh came first, and this one gave way. {_since(run)}", "past")
-    return Headline("Not by this one", f"Another refresh took over, and this one gave way. {_seen(run)}.", "wait")
+        return Headline("Not by this one", f"Another refresh came first, so this one stopped. {_since(run)}", "past")
+    return Headline("Not by this one", f"Another refresh took over, so this one stopped. {_seen(run)}.", "wait")
 
 
 def _unopened(run: Run) -> Headline:
@@ -142,16 +142,16 @@ def _unopened(run: Run) -> Headline:
         return _held(run.on_hold, run.newest)
     if run.scheduler == "success":
         return Headline("Nothing done", f"This run of the DAG refreshed nothing. {_seen(run)}.", "past")
-    return Headline("Not yet", f"This run has not begun its refresh. {_until(run)}", "wait")
+    return Headline("Not yet", f"This run has not started its refresh. {_until(run)}", "wait")
 
 
 def why(run: Run) -> str:  # noqa: PLR0911 - one return per kind of failure reads best
     """Why nothing was published: a clause that follows `because`."""
     failure = run.failure
     if run.state is State.SILENT:
-        return f"this refresh stopped without a word {words.duration(run.silent_for)} ago"
+        return f"this refresh has shown no sign of life for {words.duration(run.silent_for)}"
     if failure is None:
-        return "the run failed before its refresh was opened; the log of its first failed task says why"
+        return "the run failed before the refresh started; the log of the first failed task says why"
     said = words.clipped(failure.message)
     match failure.error:
         case "VerificationFailed":
@@ -159,7 +159,7 @@ def why(run: Run) -> str:  # noqa: PLR0911 - one return per kind of failure read
         case "QualityFailed":
             return _broken(run) or said
         case "SpecError":
-            return f"its spec is refused: {said}"
+            return f"its spec has an error: {said}"
         case "SourceError":
             return f"a source cannot be read as the spec says: {said}"
         case "EvaluationError":
@@ -196,8 +196,8 @@ def _seen(run: Run) -> str:
 
 def _until(run: Run) -> str:
     if run.newest is None:
-        return "Until it is done, there is nothing to read."
-    return f"Until it is done, readers see {named(run.newest)}."
+        return "There is nothing to read until it ends."
+    return f"Until it ends, readers see {named(run.newest)}."
 
 
 def _where(run: Run) -> str:

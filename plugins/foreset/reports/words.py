@@ -14,33 +14,33 @@ if TYPE_CHECKING:
 
 STRATEGIES = {
     "skip": "nothing that it reads had changed",
-    "insert": "only new rows had arrived: added what follows from them",
-    "counting": "each row keeps count of its derivations: it went when the count reached zero",
-    "dred": "took away what had lost a ground, brought back what has another, added what is new",
-    "dredf": "took away what had lost its last ground, circles apart, and added what is new",
-    "dredc": "as dred, with counts that spare the search for other grounds",
-    "spread": "found what follows near the change by the old sources and by the new, and took the difference",
-    "stdel": "took away the rows whose recorded derivations were gone, added what is new",
-    "ask": "asked the domain for every argument that rules want, and compared with what it said before",
-    "constrain": "its constraints were derived anew, and compared with what was there",
-    "recompute": "computed anew from end to end, and compared with what was there",
-    "rollback": "an earlier state was brought back",
+    "insert": "added the rows that follow from new source rows; no source row had gone",
+    "counting": "counted the derivations of each row, and removed the rows whose count became zero",
+    "dred": "removed every row that lost a derivation, put back those that have another one, and added new rows",
+    "dredf": "removed the rows that lost their last derivation, and added new rows",
+    "dredc": "as dred, with the number of derivations of each row at hand",
+    "spread": "computed the part near the change before and after it, and took the difference",
+    "stdel": "removed the rows whose recorded derivations are gone, and added new rows",
+    "ask": "asked the domain with every argument that the rules need, and compared the answers with the last ones",
+    "constrain": "derived its constraints again, and compared them with the old ones",
+    "recompute": "computed the whole view again, and compared it with the old one",
+    "rollback": "brought back an earlier state",
 }
 WAYS = {
     "Unchanged": "no change",
     "Feed": "by its change feed",
     "SnapshotDiff": "by comparing its two versions",
-    "Reload": "read from end to end",
-    "": "not looked at",
+    "Reload": "read as a whole",
+    "": "not read yet",
 }
 KINDS = {
     "changed": ("Changed rows", "rows that this refresh added or removed"),
     "unchanged": ("Unchanged rows", "rows that it left as they were"),
-    "absent": ("Absent rows", "rows that could be there and are not: combinations of values that do occur"),
-    "derived": ("Derived rows", "rows that the rules give for rows of sources that changed: they must be there"),
+    "absent": ("Absent rows", "combinations of values that occur, but not as a row: no rule may derive them"),
+    "derived": ("Derived rows", "rows that the rules derive from source rows that changed: they must be in the view"),
     "all": ("Rows", "every row of the view"),
 }
-TELLING = 0.05  # an error rate above it says nothing that helps anybody
+TELLING = 0.05  # a larger error rate helps nobody
 SCOPES = {"changes": "rows that came", "all": "all rows"}
 ENGINES = {"spark": "In Spark", "in process": "In process, without Spark"}
 STEPS = {
@@ -48,7 +48,7 @@ STEPS = {
     "verify": "Recompute a sample from the sources",
     "quality": "Check the expectations",
     "commit": "Publish all views at once",
-    "publish": "Tell those who wait",
+    "publish": "Update exports, and announce the new rows",
 }
 
 
@@ -130,7 +130,7 @@ def clipped(text: str, most: int = 220) -> str:
 def strategy(view: ViewLine) -> str:
     """What was done to a view, without the name of the strategy."""
     if view.strategy == "recompute" and view.reason.startswith("first load"):
-        return "computed from end to end"
+        return "computed the whole view"
     return STRATEGIES.get(view.strategy, "")
 
 
@@ -166,7 +166,7 @@ def breaking(one: Expectation) -> str:
         return ""
     rows, verb = counted(one.unexpected, "row"), "matches" if one.unexpected == 1 else "match"
     if one.name == "deny":
-        return f"{rows} {verb} what must not be."
+        return f"{rows} {verb} the denied condition."
     of = f" of {number(one.rows)}" if one.rows else ""
     return f"{rows}{of} {'breaks' if one.unexpected == 1 else 'break'} it."
 
@@ -174,12 +174,12 @@ def breaking(one: Expectation) -> str:
 def expected(test: Named) -> str:
     """What a unit test expects of a view."""
     said = [
-        f"{counted(test.inserted, 'row')} to come" if test.inserted else "",
-        f"{counted(test.deleted, 'row')} to go" if test.deleted else "",
+        f"{counted(test.inserted, 'row')} added" if test.inserted else "",
+        f"{counted(test.deleted, 'row')} removed" if test.deleted else "",
         f"{counted(test.whole, 'row')} afterwards" if test.whole is not None else "",
     ]
     nothing = test.inserted is not None or test.deleted is not None
-    return listed([one for one in said if one]) or ("no change" if nothing else "it is only given")
+    return listed([one for one in said if one]) or ("no change" if nothing else "nothing of it")
 
 
 def step(one: Step) -> str:
@@ -194,7 +194,7 @@ def phase(name: str) -> str:
     base, _, rest = name.partition("-")
     match base:
         case "open":
-            return "finding its sources and their newest versions"
+            return "looking up its sources and their newest versions"
         case "session":
             return "looking for Spark"
         case "capture":
@@ -219,13 +219,13 @@ def kinds(mode: str) -> dict[str, str]:
 def verified(found: Verification | None, changed: int) -> list[str]:
     """What recomputation says, in plain sentences; `changed` is how many rows came and went in all."""
     if found is None:
-        return ["Nothing has been recomputed."]
+        return ["No row was recomputed yet."]
     if found.verdict == "not checked" or found.mode == "off":
-        return ["Verification was switched off for this refresh: nothing was recomputed."]
+        return ["Verification was off for this refresh: no row was recomputed."]
     if found.verdict == "failed":
         return [f"{counted(found.rows, 'row')} {_were(found.rows)} recomputed from the sources, and some differ:"]
     if not found.rows:
-        return ["Nothing had to be recomputed: no view was maintained."]
+        return ["There was nothing to recompute: this refresh maintained no view."]
     if found.mode == "full":
         return [f"Every row was recomputed from the sources and compared: {counted(found.rows, 'row')}, none differed."]
     if found.total("changed") is not None:
@@ -275,7 +275,7 @@ def _bounds(found: Verification, changed: int) -> list[str]:
     sentences = []
     if every := all_changed(found, changed):
         only = "The one changed row was" if changed == 1 else f"All {number(changed)} changed rows were"
-        sentences.append(f"{only} among them, so what this refresh changed is checked completely.")
+        sentences.append(f"{only} among them, so every change of this refresh is checked.")
     kinds = [kind for kind in ("changed", "unchanged") if kind in found.bounds and not (every and kind == "changed")]
     rates = [f"at most {percent(found.bounds[kind])} of the {kind} rows" for kind in kinds
              if found.bounds[kind] <= TELLING]  # fmt: skip
