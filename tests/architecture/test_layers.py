@@ -21,6 +21,7 @@ IMPURE = {
     "quality",
     "questions",
     "refresh",
+    "relations",
     "reports",
     "session",
     "store",

@@ -12,12 +12,12 @@ from tests.refresh_cases import in_normal_form, load_program
 
 from foreset.backends.duckdb import compile as joining
 from foreset.backends.duckdb.database import connect
-from foreset.backends.duckdb.delta import bind_table, stored
 from foreset.backends.duckdb.join_state import Plan
 from foreset.backends.duckdb.tables import Part, Tables
 from foreset.ir.rules import Atom, Rule
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
+from foreset.relations.bind_files import bind_table, stored
 from foreset.store.types import column_names
 
 SPEC = """\

@@ -17,10 +17,11 @@ from foreset.ir.terms import Row
 from foreset.ir.types import BIGINT, DOUBLE, STRING, TIMESTAMP
 from foreset.refresh.checking import open_quickly, published
 from foreset.store import arrow, delta, signed, write_once
+from foreset.store.arrow_values import to_rows
 from foreset.store.layout import Layout
 from foreset.store.rows import ViewPin
 from foreset.verify.entries import Draw, SignedFiles, present, sampled
-from foreset.verify.facts import SourceFacts, to_rows
+from foreset.verify.facts import SourceFacts
 
 COLUMNS = (Column("n", BIGINT), Column("what is it?", STRING), Column("x", DOUBLE), Column("at", TIMESTAMP))
 NAMES = [column.name for column in COLUMNS]

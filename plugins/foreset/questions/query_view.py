@@ -30,9 +30,9 @@ from foreset.ir.values import Misfit, coerce, sort_key
 from foreset.mediated.from_rules import declared, instances
 from foreset.refresh.context import read_spec
 from foreset.store import arrow
+from foreset.store.arrow_values import to_rows
 from foreset.store.layout import Layout
 from foreset.store.snapshots import open_snapshot
-from foreset.verify.facts import to_rows
 
 
 def rows(layout: Layout, spec: tuple[str, str], view: str, where: str, at: int | None) -> pa.Table:

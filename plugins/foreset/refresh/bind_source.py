@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from foreset.backends.duckdb import delta as inputs
 from foreset.backends.duckdb.budget import OutOfBounds
-from foreset.backends.duckdb.delta import Stored
 from foreset.backends.duckdb.tables import Table, Tables
 from foreset.ir.program import Column, Source
 from foreset.ir.types import parse_type
+from foreset.relations import bind_files as inputs
+from foreset.relations.bind_files import Stored
 from foreset.store import arrow, manifest
 from foreset.store.capture.source_pin import RecordedPin
 from foreset.store.layout import Layout, table_path

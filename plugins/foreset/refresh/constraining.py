@@ -22,7 +22,7 @@ from foreset.refresh.context import Context
 from foreset.refresh.domain_phase import calls_of, rows_before, rows_now, stage_rows
 from foreset.rewrite.constrain import functions_of
 from foreset.rewrite.edit_views import region_of
-from foreset.verify.facts import to_rows
+from foreset.store.arrow_values import to_rows
 
 Facts = Mapping[str, Any]
 

@@ -29,7 +29,7 @@ from foreset.refresh.inputs import view_facts
 from foreset.refresh.staging import stage_arrow
 from foreset.rewrite.held_back import held_rows
 from foreset.store import arrow
-from foreset.verify.facts import to_rows
+from foreset.store.arrow_values import to_rows
 
 if TYPE_CHECKING:
     from foreset.ir.domains import Domain, DomainFunction

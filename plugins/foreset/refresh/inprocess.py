@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from foreset.backends.duckdb import delta as inputs
 from foreset.backends.duckdb.budget import OutOfBounds
 from foreset.backends.duckdb.counters import CounterTables
 from foreset.backends.duckdb.database import session
-from foreset.backends.duckdb.delta import Stored
 from foreset.backends.duckdb.run import InProcess
 from foreset.backends.duckdb.tables import Table, Tables
 from foreset.errors import UsageError
@@ -34,6 +32,8 @@ from foreset.refresh.choosing import of_circles, situation_of
 from foreset.refresh.context import Context
 from foreset.refresh.inputs_here import Inputs
 from foreset.refresh.staging import stage_arrow
+from foreset.relations import bind_files as inputs
+from foreset.relations.bind_files import Stored
 from foreset.store.delta import SparkOnly
 from foreset.store.types import column_names
 

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from foreset.backends.duckdb import delta as inputs
-from foreset.backends.duckdb.delta import Stored
 from foreset.backends.duckdb.sharing import near
 from foreset.backends.duckdb.tables import Part, Tables
 from foreset.ir.reads import places_read
@@ -19,6 +17,8 @@ from foreset.refresh.context import Context
 from foreset.refresh.fits import pin_of
 from foreset.refresh.inputs import view_facts
 from foreset.refresh.key_check import single_rows
+from foreset.relations import bind_files as inputs
+from foreset.relations.bind_files import Stored
 from foreset.store.capture.source_pin import RecordedPin
 from foreset.store.capture.stage import folder
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import duckdb
 
-from foreset.backends.duckdb import delta as inputs
 from foreset.backends.duckdb.budget import OutOfBounds
 from foreset.backends.duckdb.database import session
 from foreset.backends.duckdb.keys import of_several, repeated
@@ -24,6 +23,7 @@ from foreset.ir.terms import Row
 from foreset.ir.text import print_value
 from foreset.refresh.bind_source import as_declared, bind_source
 from foreset.refresh.context import Context
+from foreset.relations import bind_files as inputs
 from foreset.store.canonical import same_row
 from foreset.store.capture.origins import open_origin
 from foreset.store.capture.source_pin import RecordedPin

@@ -30,7 +30,7 @@ from foreset.refresh.inputs import put_old, view_facts
 from foreset.refresh.known import Tally
 from foreset.refresh.staging import inside, staged_frame
 from foreset.store import arrow, files
-from foreset.verify.facts import to_rows
+from foreset.store.arrow_values import to_rows
 
 Facts = Mapping[str, Any]
 RECORD, DOCS = "quality.json", "data_docs"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from foreset.backends.duckdb import delta as inputs
 from foreset.backends.duckdb.database import session
 from foreset.backends.duckdb.sharing import LARGE, Shared, links
 from foreset.backends.duckdb.tables import Table, Tables
 from foreset.refresh.bind_source import as_declared, bind_source
 from foreset.refresh.capturing import capture_all
 from foreset.refresh.context import Context
+from foreset.relations import bind_files as inputs
 from foreset.store.capture.source_pin import RecordedPin
 from foreset.store.capture.stage import folder
 

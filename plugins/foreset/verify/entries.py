@@ -16,9 +16,10 @@ from pyarrow.dataset import Dataset
 from foreset.ir.program import Column
 from foreset.ir.terms import Row
 from foreset.store import scratch
+from foreset.store.arrow_values import to_rows
 from foreset.store.delta import SEQ, SEQ_OF_ENTRY, entries_in
 from foreset.store.quoting import quoted
-from foreset.verify.facts import cast, key_table, narrowed, to_rows
+from foreset.verify.facts import cast, key_table, narrowed
 
 Files: TypeAlias = tuple[str, ...]
 Plain: TypeAlias = pa.Table | Dataset | Files  # where a row is there or not

@@ -20,13 +20,12 @@ import pyarrow as pa
 
 from foreset.ir.program import Column, View, member_columns
 from foreset.ir.rules import Rule, atoms
-from foreset.ir.terms import Row, Value
-from foreset.ir.types import STRING, Type
-from foreset.ir.values import canonical
+from foreset.ir.terms import Row
+from foreset.ir.types import Type
 from foreset.store import scratch
+from foreset.store.arrow_values import to_rows, values_of
 from foreset.store.quoting import quoted
 from foreset.store.types import arrow_type, duck_type
-from foreset.values.widen import widened
 from foreset.verify.binding_order import Asked
 from foreset.verify.distinct import all_differ
 from foreset.verify.queries import KEYS, groups_query
@@ -220,31 +219,14 @@ def narrowed(columns: Sequence[Column], keys: Sequence[Row]) -> str:
     return f" SEMI JOIN (SELECT DISTINCT k{best} FROM {KEYS}) d ON t.{quoted(columns[best].name)} = d.k{best}"  # noqa: S608 - a number
 
 
-def to_rows(table: pa.Table, columns: Sequence[Column]) -> list[Row]:
-    """Arrow rows as canonical values of the declared types."""
-    picked = [_values(table.column(index), column) for index, column in enumerate(columns)]
-    return list(zip(*picked, strict=True)) if picked else []
-
-
-def _values(found: pa.Array | pa.ChunkedArray, column: Column) -> list[Value]:
-    kind = column.type
-    if (kind.is_integral and pa.types.is_integer(found.type)) or (kind == STRING and pa.types.is_string(found.type)):
-        return list(found.to_pylist())  # most columns are such, and there is one form of each value
-    return [canonical(_plain(widened(_plain(value), column.type)), column.type) for value in found.to_pylist()]
-
-
 def _numbers(found: pa.ChunkedArray, column: Column, codes: Codes) -> Numbers:
     """The numbers of a column, each distinct value looked at once."""
     if column.type.element:  # Arrow has no dictionary of lists
-        return codes.column(_values(found, column), column.type)
+        return codes.column(values_of(found, column), column.type)
     coded = found.combine_chunks().dictionary_encode()
-    numbers = np.append(codes.column(_values(coded.dictionary, column), column.type), NULL)
+    numbers = np.append(codes.column(values_of(coded.dictionary, column), column.type), NULL)
     places = coded.indices.fill_null(len(numbers) - 1).to_numpy(zero_copy_only=False)
     return np.asarray(numbers[places], dtype=np.int64)
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - Arrow's Python values
-    return tuple(_plain(item) for item in value) if isinstance(value, list) else value
 
 
 def cast(column: Column) -> str:

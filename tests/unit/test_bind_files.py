@@ -13,15 +13,15 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from foreset.backends.duckdb import delta as inputs
 from foreset.backends.duckdb.budget import Budget, OutOfBounds
 from foreset.backends.duckdb.database import connect
-from foreset.backends.duckdb.delta import Stored, stored
 from foreset.backends.duckdb.tables import Part, Sql, Table, Tables
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
 from foreset.ir.types import BIGINT, DATE, DOUBLE, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type, decimal
 from foreset.ir.versions import Version
+from foreset.relations import bind_files as inputs
+from foreset.relations.bind_files import Stored, stored
 from foreset.store import arrow, signed
 from foreset.store.delta import SparkOnly
 from foreset.store.write_once import Txn
