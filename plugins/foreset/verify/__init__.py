@@ -1,4 +1,4 @@
 """Recompute sampled rows from the sources, goal by goal, and compare: before anything is published.
 
-Shares nothing with `maintain`: no rewriting, no steps, no engine.
+Shares nothing with what it judges: no rewriting, no steps, no backend. Contracts in pyproject.toml hold that.
 """

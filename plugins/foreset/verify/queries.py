@@ -2,7 +2,8 @@
 
 Only for members that rules derive from sources alone, without negation, by comparisons and
 exact arithmetic; everything else, and every failure, is for the evaluation goal by goal.
-The query says what the rules say, atom by atom: it knows nothing of how views are maintained.
+The query says what the rules say, atom by atom: it knows nothing of how views are maintained,
+and shares no text with the backend on DuckDB, whose rows it judges.
 """
 
 from __future__ import annotations
@@ -12,10 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from foreset.backends.duckdb.gathering import grouped
-from foreset.backends.duckdb.terms import COMPARISONS, Writer
-from foreset.backends.duckdb.types import widening
-from foreset.ir.aggregates import Aggregation
+from foreset.ir.aggregates import Accumulator, Aggregation, Kind
 from foreset.ir.program import Column
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Rule, Test, literal_variables
 from foreset.ir.terms import Call, Const, Term, Value, Var, names_in
@@ -25,15 +23,12 @@ from foreset.store.types import column_names, duck_type
 from foreset.values.terms import known_type
 from foreset.values.widen import widened
 from foreset.verify.binding_order import Asked
+from foreset.verify.exact_terms import ExactTerms, Unsaid, cast
 
 KEYS = "wanted"  # the table of keys, with columns k0, k1 ...
 Columns = Mapping[str, tuple[Column, ...]]
 Keys = tuple[Asked, AbstractSet[int]]  # the columns of the keys, and the places of these at which some key has a NULL
 KeyOf = Callable[[str], Asked | None]  # columns that tell all rows of a source apart, if that is known
-
-
-class _Unsaid(Exception):
-    """SQL would not say it, or not as we mean it."""
 
 
 @dataclass(slots=True)
@@ -43,7 +38,7 @@ class _Rule:
     rule: Rule
     columns: Columns
     prefix: str  # of the names of its constants
-    quick: bool  # see `Writer`
+    quick: bool  # see `ExactTerms`
     bound: dict[str, str] = field(default_factory=dict)  # the text of each variable, in the variable's own type
     conditions: list[str] = field(default_factory=list)
     values: dict[str, Value] = field(default_factory=dict)
@@ -76,10 +71,10 @@ class _Rule:
             text, kind = f"{alias}.{quoted(column.name)}", column.type
             if isinstance(arg, Const):
                 common = _common(kind, arg.type)
-                self.conditions.append(f"{widening(text, kind, common)} = {self._constant(arg, common)}")
+                self.conditions.append(f"{cast(text, kind, common)} = {self._constant(arg, common)}")
             elif isinstance(arg, Var) and used[arg.name] > 1:
                 of = self.rule.types[arg.name]
-                own = widening(text, kind, _common(kind, of))
+                own = cast(text, kind, _common(kind, of))
                 if arg.name in self.bound:
                     self.conditions.append(f"{own} = {self.bound[arg.name]}")
                 self.bound.setdefault(arg.name, own)
@@ -88,7 +83,7 @@ class _Rule:
         match literal:
             case Comparison(op=op, left=left, right=right):
                 common = _common(*(known_type(side, self.rule.types) for side in (left, right)))
-                self.conditions.append(f"{self._as(left, common)} {COMPARISONS[op]} {self._as(right, common)}")
+                self.conditions.append(f"{self._as(left, common)} {op} {self._as(right, common)}")
             case Test(call=Call(function="is_null", args=(Var(name=name),)), negated=negated):
                 self.conditions.append(f"{self.bound[name]} IS {'NOT ' if negated else ''}NULL")
             case Let(var=var, term=term):
@@ -97,17 +92,16 @@ class _Rule:
                     self.conditions.append(f"{text} = {self.bound[var.name]}")
                 self.bound.setdefault(var.name, text)
             case _:
-                raise _Unsaid
+                raise Unsaid
 
     def _as(self, term: Term, kind: Type) -> str:
+        """The term as a value of this type."""
         if isinstance(term, Const):
             return self._constant(term, kind)
         if any(name not in self.bound for name in names_in(term)):
-            raise _Unsaid
-        text = Writer(self.rule.types, self.bound.__getitem__, quick=self.quick).widened(term, _plain(kind))
-        if text is None:
-            raise _Unsaid
-        return text
+            raise Unsaid
+        text = ExactTerms(self.rule.types, self.bound, quick=self.quick).text(term)
+        return cast(text, known_type(term, self.rule.types), _plain(kind))
 
     def _constant(self, const: Const, kind: Type) -> str:
         name = f"{self.prefix}{len(self.values)}"
@@ -143,10 +137,38 @@ def groups_query(
             one = _Rule(rule, columns, f"p{number}_", quick)
             texts.append(one.select(members, keys, key_of))
             values |= one.values
-    except _Unsaid:
+        return (_gathered(aggregation, " UNION ".join(texts)), values) if texts else None
+    except Unsaid:
         return None
-    text = grouped(aggregation, members[: aggregation.groups], " UNION ".join(texts)) if texts else None
-    return (text, values) if text is not None else None
+
+
+def _gathered(aggregation: Aggregation, members: str) -> str:
+    """One row for each group of `members`, whose columns are named by their places."""
+    names = column_names(aggregation.groups + len(aggregation.element))
+    groups, element = names[: aggregation.groups], names[aggregation.groups :]
+    held = [f"{_held(one, element)} AS a{place}" for place, one in enumerate(aggregation.accumulators)]
+    by = f" GROUP BY {', '.join(groups)}" if groups else ""
+    return f"SELECT {', '.join([*groups, *held])} FROM ({members}){by} HAVING count(*) > 0"  # noqa: S608 - our own words
+
+
+def _held(one: Accumulator, element: Sequence[str]) -> str:
+    """What an accumulator holds of all members of a group."""
+    values = [element[place] for place in one.inputs]
+    filled = f" FILTER ({' AND '.join(f'{value} IS NOT NULL' for value in values)})" if values else ""
+    match one.kind, values:
+        case (Kind.MEMBERS | Kind.FILLED), _:
+            return f"count(*){filled}"
+        case Kind.TOTAL, [value]:
+            return f"CAST(sum({value}) AS {duck_type(one.type)})"
+        case (Kind.TRUES | Kind.FALSES) as kind, [value]:
+            wanted = "true" if kind is Kind.TRUES else "false"
+            counted = f"sum(CASE WHEN {value} = {wanted} THEN 1 ELSE 0 END){filled}"
+            return f"CAST({counted} AS {duck_type(one.type)})"
+        case (Kind.LEAST | Kind.GREATEST) as kind, [value, *_]:
+            return f"{'min' if kind is Kind.LEAST else 'max'}({value}){filled}"
+        case (Kind.AT_LEAST | Kind.AT_GREATEST) as kind, [value, key]:
+            return f"{'arg_min' if kind is Kind.AT_LEAST else 'arg_max'}({value}, ({key}, {value})){filled}"
+    raise Unsaid
 
 
 def _told(atom: Atom, key: Asked | None, known: AbstractSet[str]) -> bool:
@@ -158,12 +180,12 @@ def _told(atom: Atom, key: Asked | None, known: AbstractSet[str]) -> bool:
 def _common(one: Type, other: Type) -> Type:
     common = widen(one, other)
     if common is None:
-        raise _Unsaid
+        raise Unsaid
     return _plain(common)
 
 
 def _plain(kind: Type) -> Type:
     """A type whose equal values are one to DuckDB: no doubles with their two zeros, no arrays of them."""
     if kind.is_fractional or kind.element is not None:
-        raise _Unsaid
+        raise Unsaid
     return kind

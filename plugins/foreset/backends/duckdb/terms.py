@@ -19,7 +19,6 @@ from foreset.store.types import duck_type
 from foreset.values.terms import known_type
 
 COMPARISONS = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-WORD = 18  # digits of a decimal that DuckDB keeps in 64 bits
 _OPERATORS = ("+", "-", "*")
 _CASTS = ("decimal", "bigint", "int")
 
@@ -31,7 +30,6 @@ class Writer:
     types: Mapping[str, Type]
     variable: Callable[[str], str]
     cast: str = "CAST"
-    quick: bool = False  # by words of 64 bits: the same values in narrower types, but a step beyond 18 digits stops
 
     def term(self, term: Term) -> str | None:
         """The term in its own type; None where DuckDB might give another value than we do."""
@@ -48,15 +46,13 @@ class Writer:
         return None
 
     def _operation(self, function: str, left: Term, right: Term, kind: Type) -> str | None:
-        room = _room(function, known_type(left, self.types), known_type(right, self.types), kind, quick=self.quick)
+        room = _room(function, known_type(left, self.types), known_type(right, self.types), kind)
         if room is None:
             return None
         sides = [self.term(side) for side in (left, right)]
         if sides[0] is None or sides[1] is None:
             return None
         both = f" {function} ".join(f"CAST({text} AS {wide})" for text, wide in zip(sides, room, strict=True))
-        if self.quick and kind.name == "decimal":  # no value is beyond what its type holds
-            return f"({both})"
         return f"{self.cast}({both} AS {duck_type(kind)})"
 
     def _narrowed(self, inner: Term, kind: Type) -> str | None:
@@ -73,17 +69,13 @@ class Writer:
         return None if text is None else widening(text, known_type(term, self.types), kind)
 
 
-def _room(function: str, left: Type, right: Type, kind: Type, *, quick: bool) -> tuple[str, str] | None:
-    """Types of both sides in which no step loses a digit; None if the result type does. DuckDB stops at 39 digits, and
-    from decimals of up to 18 it makes one of 18, or stops.
-    """
+def _room(function: str, left: Type, right: Type, kind: Type) -> tuple[str, str] | None:
+    """Types of both sides in which no step loses a digit; None if the result type does. DuckDB stops at 39 digits."""
     if kind.is_integral:
-        return ("BIGINT", "BIGINT") if quick else ("HUGEINT", "HUGEINT")
+        return "HUGEINT", "HUGEINT"
     if kind.name != "decimal":
         return None
     a, b = as_decimal(left), as_decimal(right)
     if kind.scale != (a.scale + b.scale if function == "*" else max(a.scale, b.scale)):
         return None
-    if quick:
-        return f"DECIMAL({min(a.precision, WORD)},{a.scale})", f"DECIMAL({min(b.precision, WORD)},{b.scale})"
     return f"DECIMAL(38,{a.scale})", f"DECIMAL(38,{b.scale})"
