@@ -16,15 +16,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from foreset.backends.duckdb.backend import DuckDBBackend
 from foreset.backends.duckdb.budget import Budget
 from foreset.backends.duckdb.counters import CounterTables
 from foreset.backends.duckdb.database import connect
-from foreset.backends.duckdb.run import InProcess
 from foreset.backends.duckdb.tables import Part, Sql, Table, Tables
 from foreset.ir.program import Program, is_hidden
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Layering
 from foreset.ir.versions import Version
+from foreset.machine.machine import Machine
 from foreset.plan.translate import COUNTED, refusal, translate
 from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import load_text
@@ -100,18 +101,18 @@ def world(shape: Shape, size: Any, folder: Path) -> World:
         made.keep(name, rows)
     for strategy in ("counting", "stdel") if supported else ("counting",):
         program, layering = made.program(strategy)
-        machine = _machine(made, program, {}, list(tables))
+        backend = _backend(made, program, {}, list(tables))
         for stratum in layering.strata:
-            for phase in translate(stratum, "recompute", counted=strategy == "counting").phases:
-                machine.run(phase)
+            phases = translate(stratum, "recompute", counted=strategy == "counting").phases
+            Machine(backend, ROUNDS).run(*phases)
             for name in stratum.names:
                 if strategy == "counting" or is_hidden(name):
-                    made.keep(name, machine.tables.arrow(machine.tables.whole(Ref(name, Version.PLUS))))
-                if name in machine.counters:
-                    counters = machine.counters[name].current()
+                    made.keep(name, backend.versions.arrow(backend.versions.whole(Ref(name, Version.PLUS))))
+                if name in backend.counters:
+                    counters = backend.counters[name].current()
                     assert counters is not None
-                    made.keep(f"{name}.counters", machine.tables.arrow(counters))
-                machine.tables.put(Ref(name, Version.OLD))
+                    made.keep(f"{name}.counters", backend.versions.arrow(counters))
+                backend.versions.put(Ref(name, Version.OLD))
     return made
 
 
@@ -124,7 +125,9 @@ def _prepared(text: str) -> tuple[Program, Layering]:
     return found.program, found.layering
 
 
-def _machine(made: World, program: Program, gone: Mapping[str, pa.Table], there: Sequence[str] = ()) -> InProcess:
+def _backend(
+    made: World, program: Program, gone: Mapping[str, pa.Table], there: Sequence[str] = ()
+) -> DuckDBBackend:
     """A reader whose inputs are the files (of what is `there`), less what goes."""
     schemas = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}
     tables = Tables(connect("8GB"), schemas, Budget(UNBOUNDED, UNBOUNDED, UNBOUNDED))
@@ -133,7 +136,7 @@ def _machine(made: World, program: Program, gone: Mapping[str, pa.Table], there:
             tables.put(Ref(name, Version.OLD), Part(_outside(tables, made, name, name)))
     for name, rows in gone.items():
         tables.put(Ref(name, Version.MINUS), Part(tables.take_arrow(rows)))
-    return InProcess(tables, ROUNDS)
+    return DuckDBBackend(tables)
 
 
 def _outside(tables: Tables, made: World, relation: str, file: str) -> Table:
@@ -145,23 +148,22 @@ def _outside(tables: Tables, made: World, relation: str, file: str) -> Table:
 def delete(made: World, strategy: str, gone: Mapping[str, pa.Table]) -> tuple[Line, int]:
     """Delete rows of the sources; the line, and a hash of what the views lose."""
     program, layering = made.program(strategy)
-    machine = _machine(made, program, gone)
-    tables = machine.tables
+    backend = _backend(made, program, gone)
+    tables = backend.versions
     started, spent = time.perf_counter(), time.process_time()
     for stratum in layering.strata:
         procedure = translate(stratum, strategy)
-        for helper in procedure.helpers:
-            tables.schemas[helper.name] = tuple(column.type for column in helper.columns)
+        tables.schemas |= procedure.helper_types
         if strategy in COUNTED:
-            machine.counters = {name: _counters(made, tables, name) for name in stratum.names}
-        for phase in procedure.phases:
-            machine.run(phase)
+            backend.counters = {name: _counters(made, tables, name) for name in stratum.names}
+        Machine(backend, ROUNDS).run(*procedure.phases)
     seconds, cpu = time.perf_counter() - started, time.process_time() - spent
     lost = [tables.whole(Ref(name, Version.MINUS)) for name in made.views]
     mark = "SELECT coalesce(sum(hash(c0, c1) % 1000003), 0) FROM {}"
     marks = [int(tables.run(Sql(mark.format(table.name)))[0][0]) for table in lost]
     over = sum(tables.count(Ref(name, Version.DEL)) for name in made.views)
-    line = Line(made.shape, "", 0, strategy, seconds, cpu, sum(table.rows for table in lost), over, machine.derivations)
+    rows, fired = sum(table.rows for table in lost), backend.work.derivations
+    line = Line(made.shape, "", 0, strategy, seconds, cpu, rows, over, fired)
     tables.connection.close()
     return line, sum(marks)
 

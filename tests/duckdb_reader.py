@@ -9,18 +9,19 @@ from functools import cache
 import duckdb
 from tests.refresh_cases import Night, Session
 
+from foreset.backends.duckdb.backend import DuckDBBackend
 from foreset.backends.duckdb.budget import Budget
 from foreset.backends.duckdb.counters import CounterTables
 from foreset.backends.duckdb.database import connect
-from foreset.backends.duckdb.run import InProcess
 from foreset.backends.duckdb.tables import Part, Sql, Table, Tables
-from foreset.backends.sets.interpret import Work
 from foreset.ir.program import Program
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Layering, Stratum
 from foreset.ir.terms import Row
 from foreset.ir.types import BIGINT
 from foreset.ir.versions import Version
+from foreset.machine.backend import Work
+from foreset.machine.machine import Machine
 from foreset.plan.translate import COUNTED, translate
 from foreset.store.types import column_names
 from foreset.testing.replica import Chooser, Delta, Replica
@@ -50,27 +51,22 @@ class DuckDBReplica(Replica):
         for (name,) in tables.run(Sql("SELECT table_name FROM duckdb_tables()")):  # those of the stratum before
             tables.run(Sql(f"DROP TABLE {name}"))
         procedure = translate(stratum, strategy, counted=self.keep_counters)
-        tables.schemas = self.schemas | {h.name: tuple(c.type for c in h.columns) for h in procedure.helpers}
+        tables.schemas = self.schemas | procedure.helper_types
         for name in (*stratum.reads, *stratum.names):
             self._put(tables, Ref(name, Version.OLD), self.contents.get(name, frozenset()), outside=self.outside)
         for name in stratum.reads:
             self._put(tables, Ref(name, Version.PLUS), deltas[name].plus)
             self._put(tables, Ref(name, Version.MINUS), deltas[name].minus)
-        machine = InProcess(tables, self.program.max_rounds)
-        if strategy in COUNTED:
-            machine.counters = {name: self._stored(tables, name) for name in stratum.names}
-        for phase in procedure.phases:
-            machine.run(phase)
-        work = Work(machine.rounds, machine.derivations)
+        counted = stratum.names if strategy in COUNTED else ()
+        backend = DuckDBBackend(tables, {name: self._stored(tables, name) for name in counted})
+        Machine(backend, self.program.max_rounds).run(*procedure.phases)
         for name in stratum.names:
             deltas[name] = Delta(*(self._rows(tables, Ref(name, v)) for v in (Version.PLUS, Version.MINUS)))
-            work.overdeleted += tables.count(Ref(name, Version.DEL))
-            work.rederived += tables.count(Ref(name, Version.RED))
             if name in procedure.counted:
-                self._keep(name, machine, building=strategy == "recompute")
+                self._keep(name, backend, building=strategy == "recompute")
             elif strategy != "skip":
                 self.counters.pop(name, None)
-        return work
+        return backend.work
 
     def _put(self, tables: Tables, ref: Ref, rows: frozenset[Row], *, outside: bool = False) -> None:
         kinds = tables.schemas[ref.relation]
@@ -97,11 +93,11 @@ class DuckDBReplica(Replica):
 
         return CounterTables(tables, view, lookup)
 
-    def _keep(self, view: str, machine: InProcess, *, building: bool) -> None:
+    def _keep(self, view: str, backend: DuckDBBackend, *, building: bool) -> None:
         after = {} if building else dict(self.counters.get(view, {}))
-        change = machine.counters[view].current() if view in machine.counters else None
+        change = backend.counters[view].current() if view in backend.counters else None
         kinds = (*self.schemas[view], BIGINT, BIGINT)
-        for found in machine.tables.fetch(change, kinds) if change is not None else []:
+        for found in backend.versions.fetch(change, kinds) if change is not None else []:
             base, recursive = after.get(found[:-2], (0, 0))
             after[found[:-2]] = (base + found[-2], recursive + found[-1])
         self.counters[view] = {row: pair for row, pair in after.items() if any(pair)}

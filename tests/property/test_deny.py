@@ -12,10 +12,10 @@ from random import Random
 
 from tests.property.programs import random_case
 
+from foreset.backends.duckdb.backend import DuckDBBackend
 from foreset.backends.duckdb.database import session
-from foreset.backends.duckdb.run import InProcess
 from foreset.backends.duckdb.tables import Part, Tables
-from foreset.backends.sets.interpret import run
+from foreset.backends.sets.backend import run
 from foreset.backends.sets.rows import Memory
 from foreset.ir.program import Column
 from foreset.ir.rules import Atom, Rule
@@ -23,6 +23,7 @@ from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Term, Var
 from foreset.ir.types import BOOLEAN
 from foreset.ir.versions import Version
+from foreset.machine.machine import Machine
 from foreset.maintain.deny import denied, deny
 from foreset.rewrite.pipeline import prepare
 from foreset.store.types import column_names
@@ -43,13 +44,13 @@ def witness(rule: Rule) -> tuple[Rule, tuple[Column, ...]]:
 
 
 def found(replica: Replica, old: dict[str, Rows], deltas: dict[str, Delta], rule: Rule, *, whole: bool) -> Rows:
-    memory = Memory()
+    memory = Memory(replica.schemas)
     for name in replica.schemas:
-        memory.put(Ref(name, Version.OLD), old.get(name, frozenset()))
-        memory.put(Ref(name, Version.PLUS), deltas[name].plus)
-        memory.put(Ref(name, Version.MINUS), deltas[name].minus)
+        memory.fill(Ref(name, Version.OLD), old.get(name, frozenset()))
+        memory.fill(Ref(name, Version.PLUS), deltas[name].plus)
+        memory.fill(Ref(name, Version.MINUS), deltas[name].minus)
     body, columns = witness(rule)
-    run(deny(body, columns, whole=whole), memory, replica.schemas, 1000, {})
+    run(deny(body, columns, whole=whole), memory, 1000)
     return frozenset(memory.rows(denied(body)))
 
 
@@ -57,7 +58,7 @@ def found_here(replica: Replica, old: dict[str, Rows], deltas: dict[str, Delta],
     """The same by the in-process reader."""
     body, columns = witness(rule)
     procedure = deny(body, columns, whole=whole)
-    schemas = replica.schemas | {h.name: tuple(c.type for c in h.columns) for h in procedure.helpers}
+    schemas = replica.schemas | procedure.helper_types
     with session() as connection:
         tables = Tables(connection, schemas)
         for name in replica.schemas:
@@ -65,9 +66,7 @@ def found_here(replica: Replica, old: dict[str, Rows], deltas: dict[str, Delta],
             for version, rows in zip((Version.OLD, Version.PLUS, Version.MINUS), sides, strict=True):
                 kinds = schemas[name]
                 tables.put(Ref(name, version), Part(tables.bring(list(rows), kinds, column_names(len(kinds)))))
-        machine = InProcess(tables, 1000)
-        for phase in procedure.phases:
-            machine.run(phase)
+        Machine(DuckDBBackend(tables), 1000).run(*procedure.phases)
         rows = tables.fetch(tables.whole(denied(body)), [column.type for column in columns])
     assert len(set(rows)) == len(rows), "each binding is counted once"
     return frozenset(rows)

@@ -12,14 +12,14 @@ import pytest
 from tests.property.programs import random_case
 from tests.refresh_cases import CASES, STRATEGIES, Reference, evaluated, read_case, run_strategy
 
-from foreset.backends.sets.interpret import Machine, run
-from foreset.backends.sets.joins import Schemas
+from foreset.backends.sets.backend import SetsBackend, run
 from foreset.backends.sets.rows import Counters, Memory
 from foreset.errors import EvaluationError
 from foreset.ir.reads import handed_over
 from foreset.ir.steps import Procedure, Ref
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
+from foreset.machine.machine import Machine
 from foreset.testing import replica
 
 SEED = 4_000
@@ -37,30 +37,30 @@ class Parts:
         self,
         procedure: Procedure,
         memory: Memory,
-        schemas: Schemas,
         max_rounds: int,
         stored: Mapping[str, Mapping[Row, tuple[int, int]]],
-    ) -> Machine:
+    ) -> SetsBackend:
         if len(procedure.phases) < 2:
-            return run(procedure, memory, schemas, max_rounds, stored)
+            return run(procedure, memory, max_rounds, stored)
         self.broken.add(procedure.strategy)
-        second = Memory()
+        second = Memory(memory.schemas)
         for ref in list(memory._stored):
-            second.put(ref, set(memory.rows(ref)))
-        first = run(replace(procedure, phases=procedure.phases[:-1]), memory, schemas, max_rounds, stored)
+            second.fill(ref, memory.rows(ref))
+        first = run(replace(procedure, phases=procedure.phases[:-1]), memory, max_rounds, stored)
         for ref in handed_over(procedure):
             if ref.version is not self.lost:
-                second.put(ref, set(memory.rows(ref)))
+                second.fill(ref, memory.rows(ref))
         counters = {
             name: Counters(found.before, {row: list(pair) for row, pair in found.change.items()})
             for name, found in first.counters.items()
         }
-        machine = Machine(second, schemas, max_rounds, counters)
-        machine.run(replace(procedure, phases=procedure.phases[-1:]))
+        second.schemas = memory.schemas
+        backend = SetsBackend(second, counters)
+        Machine(backend, max_rounds).run(*procedure.phases[-1:])
         for name in procedure.views:
             for version in (Version.PLUS, Version.MINUS):
-                memory.put(Ref(name, version), set(second.rows(Ref(name, version))))
-        return machine
+                memory.fill(Ref(name, version), second.rows(Ref(name, version)))
+        return backend
 
 
 @pytest.fixture

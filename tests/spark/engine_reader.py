@@ -10,9 +10,9 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from tests.refresh_cases import Night, Session
 
+from foreset.backends.spark.backend import SparkBackend
 from foreset.backends.spark.counters import CounterFrames
 from foreset.backends.spark.frames import Frames, Piece
-from foreset.backends.spark.run import Engine
 from foreset.ir.program import Program
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Layering, Stratum
@@ -20,6 +20,7 @@ from foreset.ir.terms import Row
 from foreset.ir.types import BIGINT, Type
 from foreset.ir.values import canonical
 from foreset.ir.versions import Version
+from foreset.machine.machine import Machine
 from foreset.plan.choose import Situation, Size
 from foreset.plan.translate import COUNTED, translate
 from foreset.store.types import arrow_type, column_names, row_schema
@@ -91,23 +92,21 @@ class EngineSession:
 
     def _maintain(self, stratum: Stratum, strategy: str, deltas: dict[str, Delta]) -> None:
         procedure = translate(stratum, strategy, counted=True)
-        schemas = self.schemas | {h.name: tuple(c.type for c in h.columns) for h in procedure.helpers}
+        schemas = self.schemas | procedure.helper_types
         frames = Frames(self.spark, schemas)
         for name in (*stratum.reads, *stratum.names):
             self._put(frames, Ref(name, Version.OLD), self.contents.get(name, frozenset()))
         for name in stratum.reads:
             self._put(frames, Ref(name, Version.PLUS), deltas[name].plus)
             self._put(frames, Ref(name, Version.MINUS), deltas[name].minus)
-        engine = Engine(frames, self.program.max_rounds)
-        if strategy in COUNTED:
-            engine.counters = {name: self._stored(name) for name in stratum.names}
-        for phase in procedure.phases:
-            engine.run(phase)
+        counted = stratum.names if strategy in COUNTED else ()
+        backend = SparkBackend(frames, {name: self._stored(name) for name in counted})
+        Machine(backend, self.program.max_rounds).run(*procedure.phases)
         for name in stratum.names:
             sides = (self._rows(frames, Ref(name, version)) for version in (Version.PLUS, Version.MINUS))
             deltas[name] = Delta(*sides)
             if name in procedure.counted:
-                self._keep(name, engine, building=strategy == "recompute")
+                self._keep(name, backend, building=strategy == "recompute")
             elif strategy != "skip":
                 self.counters.pop(name, None)
 
@@ -119,7 +118,7 @@ class EngineSession:
 
     def _rows(self, frames: Frames, ref: Ref) -> frozenset[Row]:
         kinds = frames.schemas[ref.relation]
-        found = [row for piece in frames.pieces(ref) for row in piece.frame.collect()]
+        found = [row for piece in frames.stored(ref) for row in piece.frame.collect()]
         plain = (tuple(tuple(value) if isinstance(value, list) else value for value in row) for row in found)
         rows = [tuple(canonical(value, kind) for value, kind in zip(row, kinds, strict=True)) for row in plain]
         assert len(rows) == len(set(rows)), f"{ref} repeats rows"
@@ -132,10 +131,10 @@ class EngineSession:
         frame = local_frame(self.spark, rows, (*kinds, BIGINT, BIGINT), (*names, "base", "recursive"))
         return CounterFrames(len(kinds), lambda _: frame)
 
-    def _keep(self, view: str, engine: Engine, *, building: bool) -> None:
+    def _keep(self, view: str, backend: SparkBackend, *, building: bool) -> None:
         kinds = self.schemas[view]
         after: Counters = {} if building else dict(self.counters.get(view, {}))
-        change = engine.counters[view].current() if view in engine.counters else None
+        change = backend.counters[view].current() if view in backend.counters else None
         for found in change.collect() if change is not None else []:
             plain = (tuple(value) if isinstance(value, list) else value for value in found[:-2])
             row = tuple(canonical(value, kind) for value, kind in zip(plain, kinds, strict=True))

@@ -12,7 +12,7 @@ import pytest
 from tests.refresh_cases import always, in_normal_form, load_program
 from tests.roads import CLOSURE, GROUP, PAPER, paths
 
-from foreset.backends.sets.interpret import Machine, run
+from foreset.backends.sets.backend import SetsBackend, run
 from foreset.backends.sets.rows import Memory
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Layering
@@ -50,16 +50,16 @@ def loaded() -> Replica:
     return replica
 
 
-def after_dred() -> Machine:
+def after_dred() -> SetsBackend:
     """The machine when Algorithm 1 has run, with all its versions."""
     replica = loaded()
-    memory = Memory()
+    memory = Memory(replica.schemas)
     for name in ("edge", "closure"):
-        memory.put(Ref(name, Version.OLD), replica.contents[name])
-    memory.put(Ref("edge", Version.PLUS), CHANGE["edge"].plus)
-    memory.put(Ref("edge", Version.MINUS), CHANGE["edge"].minus)
+        memory.fill(Ref(name, Version.OLD), replica.contents[name])
+    memory.fill(Ref("edge", Version.PLUS), CHANGE["edge"].plus)
+    memory.fill(Ref("edge", Version.MINUS), CHANGE["edge"].minus)
     (stratum,) = replica.layering.strata
-    return run(translate(stratum, "dred"), memory, replica.schemas, replica.program.max_rounds)
+    return run(translate(stratum, "dred"), memory, replica.program.max_rounds)
 
 
 def refreshed(strategy: str) -> tuple[Replica, Delta, Step]:
@@ -74,7 +74,7 @@ def test_the_closure_before() -> None:
 
 
 def test_overestimate_and_rederivation() -> None:
-    memory = after_dred().memory
+    memory = after_dred().versions
     assert memory.rows(Ref("closure", Version.DEL)) == OVERESTIMATE
     assert memory.rows(Ref("closure", Version.RED)) == REDERIVED
     assert memory.rows(Ref("closure", Version.INS)) == PLUS
@@ -82,14 +82,14 @@ def test_overestimate_and_rederivation() -> None:
 
 def test_closure_new_between_the_phases() -> None:
     """It. 1 of S2: what is left of the small part; the paper's print forgets (a, b), which belongs there."""
-    left = after_dred().memory.rows(Ref("closure", Version.LEFT))
+    left = after_dred().versions.rows(Ref("closure", Version.LEFT))
     assert frozenset(left) - paths(REST) == pairs("cg dg dc ed ea eb fe fa fb fd ab")
 
 
 def test_the_rest_of_the_graph_is_not_derived() -> None:
     machine = after_dred()
     for version in (Version.DEL, Version.RED, Version.INS):
-        assert not [row for row in machine.memory.rows(Ref("closure", version)) if str(row[0]).startswith("n")]
+        assert not [row for row in machine.versions.rows(Ref("closure", version)) if str(row[0]).startswith("n")]
     assert len(paths(REST)) > 1500
     assert machine.work.derivations < 60
 

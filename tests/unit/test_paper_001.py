@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from tests.refresh_cases import in_normal_form, load_program
 
-from foreset.backends.sets.interpret import run
+from foreset.backends.sets.backend import run
 from foreset.backends.sets.rows import Memory
 from foreset.ir.program import Program
 from foreset.ir.steps import Ref
@@ -132,17 +132,17 @@ def test_self_maintenance_needs_no_base() -> None:
     deltas = {"tournament": Delta(plus, minus)}
     for stratum in layering.strata:
         strategy = "aggregate" if stratum.aggregation else "counting"
-        memory = Memory()
+        memory = Memory(schemas)
         for name in (*stratum.reads, *stratum.names):
             held = frozenset() if name == "tournament" else replica.contents[name]
-            memory.put(Ref(name, Version.OLD), held)
+            memory.fill(Ref(name, Version.OLD), held)
         for name in stratum.reads:
-            memory.put(Ref(name, Version.PLUS), deltas[name].plus)
-            memory.put(Ref(name, Version.MINUS), deltas[name].minus)
+            memory.fill(Ref(name, Version.PLUS), deltas[name].plus)
+            memory.fill(Ref(name, Version.MINUS), deltas[name].minus)
         stored = {
             name: replica.counters.get(name) or dict.fromkeys(replica.contents[name], (1, 0)) for name in stratum.names
         }
-        run(translate(stratum, strategy), memory, schemas, 10, stored)
+        run(translate(stratum, strategy), memory, 10, stored)
         for name in stratum.names:
             deltas[name] = Delta(*(frozenset(memory.rows(Ref(name, v))) for v in (Version.PLUS, Version.MINUS)))
     truth, _ = replica.refresh({"tournament": Delta(plus, minus)})

@@ -123,10 +123,10 @@ def test_random_relations(values: str, memory: int) -> None:
             {row for row in before if rng.random() < 0.9} | rows(rng, domain, one, 2)
             for before, one in zip(old, widths, strict=True)
         ]
-        step, memories = Spread("v", "base", "needs", key), Memory()
+        step, memories = Spread("v", "base", "needs", key), Memory({})
         for version, state in ((Version.OLD, old), (Version.FULL, new)):
             for name, found in zip(("base", "needs"), state, strict=True):
-                memories.put(Ref(name, version), found)
+                memories.fill(Ref(name, version), found)
         before, after = (spread_out(step, memories, version) for version in (Version.OLD, Version.FULL))
         got: dict[bool, list[Row]] = {True: [], False: []}
         for portion in changes(tables(*old, widths, kind), tables(*new, widths, kind), key, memory):

@@ -18,6 +18,7 @@ from enum import StrEnum
 from foreset.ir.aggregates import Aggregation
 from foreset.ir.program import Helper
 from foreset.ir.rules import Rule
+from foreset.ir.types import Type
 from foreset.ir.versions import Version
 
 
@@ -230,6 +231,11 @@ class Procedure:
     phases: tuple[Phase, ...]
     helpers: tuple[Helper, ...] = ()
     counted: tuple[str, ...] = ()  # views whose counters are up to date afterwards
+
+    @property
+    def helper_types(self) -> dict[str, tuple[Type, ...]]:
+        """The column types of the relations of its own."""
+        return {helper.name: tuple(column.type for column in helper.columns) for helper in self.helpers}
 
     @property
     def circles(self) -> Ref | None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from foreset.backends.duckdb.backend import DuckDBBackend
 from foreset.backends.duckdb.budget import OutOfBounds
 from foreset.backends.duckdb.database import session
-from foreset.backends.duckdb.run import InProcess
 from foreset.backends.duckdb.tables import Tables
 from foreset.ir.program import Column
 from foreset.ir.rules import Rule, atoms
@@ -19,6 +19,7 @@ from foreset.ir.steps import Procedure
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.ir.values import sort_key
+from foreset.machine.machine import Machine
 from foreset.maintain.deny import denied, deny
 from foreset.plan.place import DUCKDB
 from foreset.refresh.capturing import capture_one
@@ -76,7 +77,7 @@ def violations(context: Context, rule: Rule, columns: Sequence[Column], limit: i
     """
     procedure = deny(rule, columns, whole=whole)
     schemas = {name: tuple(c.type for c in its) for name, its in context.program.columns_of().items()}
-    schemas |= {helper.name: tuple(column.type for column in helper.columns) for helper in procedure.helpers}
+    schemas |= procedure.helper_types
     reads = _reads(rule)
     where = place_of(context, "recompute" if whole else "", {name: size_of(context, name) for name in reads})
     if where.engine == DUCKDB:
@@ -94,9 +95,7 @@ def _reads(rule: Rule) -> tuple[str, ...]:
 
 
 def _here(tables: Tables, procedure: Procedure, rule: Rule, kinds: Sequence[Type], max_rounds: int) -> Violations:
-    machine = InProcess(tables, max_rounds)
-    for phase in procedure.phases:
-        machine.run(phase)
+    Machine(DuckDBBackend(tables), max_rounds).run(*procedure.phases)
     found = tables.whole(denied(rule))
     if found.rows > MOST_HERE:
         raise OutOfBounds(f"more than {MOST_HERE:,} bindings are found")
@@ -107,15 +106,13 @@ def _in_spark(
     context: Context, procedure: Procedure, schemas: dict[str, tuple[Type, ...]], rule: Rule,
     columns: Sequence[Column], limit: int, *, whole: bool,
 ) -> Violations:  # fmt: skip
+    from foreset.backends.spark.backend import SparkBackend
     from foreset.backends.spark.frames import Frames
-    from foreset.backends.spark.run import Engine
 
     frames = Frames(context.spark, schemas)
     for name in _reads(rule):
         put_input(context, frames, name, new_only=whole, distinct=False)
-    engine = Engine(frames, context.program.max_rounds)
-    for phase in procedure.phases:
-        engine.run(phase)
+    Machine(SparkBackend(frames), context.program.max_rounds).run(*procedure.phases)
     piece = frames.read(denied(rule))
     some = piece.frame.orderBy(*piece.frame.columns).limit(limit)
     rows = collected(some, [column.type for column in columns]) if piece.rows else []

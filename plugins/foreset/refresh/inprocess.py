@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from foreset.backends.duckdb.backend import DuckDBBackend
 from foreset.backends.duckdb.budget import OutOfBounds
 from foreset.backends.duckdb.counters import CounterTables
 from foreset.backends.duckdb.database import session
-from foreset.backends.duckdb.run import InProcess
 from foreset.backends.duckdb.tables import Table, Tables
 from foreset.errors import UsageError
 from foreset.ir.program import Column
@@ -23,6 +23,7 @@ from foreset.ir.steps import Procedure, Ref
 from foreset.ir.strata import Stratum
 from foreset.ir.types import BIGINT
 from foreset.ir.versions import Version
+from foreset.machine.machine import Machine
 from foreset.plan.choose import Mode, Size, free
 from foreset.plan.place import SPARK, Place, place
 from foreset.plan.translate import COUNTED, counts_itself, keeps_counters
@@ -98,7 +99,7 @@ class _Run:
     ) -> None:  # fmt: skip
         self.context, self.stratum, self.choice, self.procedure = context, stratum, choice, procedure
         schemas = {name: tuple(c.type for c in columns) for name, columns in context.program.columns_of().items()}
-        schemas |= {helper.name: tuple(c.type for c in helper.columns) for helper in procedure.helpers}
+        schemas |= procedure.helper_types
         self.tables = Tables(connection, schemas, open=context.opened)
         self.building = choice.strategy == "recompute"
         self.tallying = choice.strategy in COUNTED or (self.building and keeps_counters(stratum))
@@ -111,18 +112,18 @@ class _Run:
         for name in self.stratum.names:
             if self.choice.strategy != "spread":  # which reads no row of its view
                 below.put_old(name)
-        machine = InProcess(self.tables, self.context.program.max_rounds, listen=self._told)
-        machine.may_give_up = free(self.stratum, Mode(self.context.plan.mode))
-        if self.choice.strategy in COUNTED:
-            machine.counters = {name: self._counters(name) for name in self.stratum.names}
+        counted = self.stratum.names if self.choice.strategy in COUNTED else ()
+        backend = DuckDBBackend(self.tables, {name: self._counters(name) for name in counted})
+        may_give_up = free(self.stratum, Mode(self.context.plan.mode))
+        machine = Machine(backend, self.context.program.max_rounds, self._told, may_give_up)
         for phase in self.procedure.phases:
             self._told({"event": "phase", "phase": phase.name})
             machine.run(phase)
         views = {name: self._stage_view(name, folder) for name in self.stratum.names}
         kept = [name for name in self.procedure.counted if keeps_counters(self.stratum)]
-        states = {name: self._stage_counters(machine, name, folder) for name in kept}
+        states = {name: self._stage_counters(backend, name, folder) for name in kept}
         rows = sum(side["rows"] for view in views.values() for side in view.values())
-        return {"views": views, "rows": rows, "rounds": machine.rounds, "counted": kept, "counters": states,
+        return {"views": views, "rows": rows, "rounds": backend.work.rounds, "counted": kept, "counters": states,
                 "rows_read": self.tables.rows_read, "forgotten": self.building,
                 **of_circles(self.choice, self._circles())}  # fmt: skip
 
@@ -163,8 +164,8 @@ class _Run:
             for side, version in sides
         }
 
-    def _stage_counters(self, machine: InProcess, view: str, folder: tuple[str, ...]) -> Facts:
-        change = machine.counters[view].current() if view in machine.counters else None
+    def _stage_counters(self, backend: DuckDBBackend, view: str, folder: tuple[str, ...]) -> Facts:
+        change = backend.counters[view].current() if view in backend.counters else None
         named = (*self.context.view(view).columns, Column("_base", BIGINT), Column("_recursive", BIGINT))
         return self._stage(change, named, *folder, view, "counters")
 

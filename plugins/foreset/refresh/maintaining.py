@@ -17,6 +17,7 @@ from foreset.ir.steps import Phase, Procedure, Ref
 from foreset.ir.strata import Stratum
 from foreset.ir.types import BIGINT
 from foreset.ir.versions import Version
+from foreset.machine.machine import Machine
 from foreset.plan.choose import Choice, Mode, free
 from foreset.plan.giving_up import GivenUp
 from foreset.plan.place import DUCKDB, SPARK, Place
@@ -31,7 +32,8 @@ from foreset.refresh.inputs import counters_of, put_input, put_old
 from foreset.refresh.staging import stage
 
 if TYPE_CHECKING:
-    from foreset.backends.spark.run import Engine
+    from foreset.backends.spark.backend import SparkBackend
+    from foreset.backends.spark.frames import Piece
 
 Facts = Mapping[str, Any]
 
@@ -83,13 +85,14 @@ class _Work:
     context: Context
     stratum: Stratum
     procedure: Procedure
-    engine: Engine
+    machine: Machine[Piece]
+    backend: SparkBackend
     folder: tuple[str, ...]
 
     def run(self, *phases: Phase) -> None:
         for phase in phases:
             self.context.listen({"event": "phase", "stratum": self.stratum.number, "phase": phase.name})
-            self.engine.run(phase)
+            self.machine.run(phase)
 
 
 def _delete(context: Context, stratum: Stratum, choice: Choice) -> Facts:
@@ -104,10 +107,10 @@ def _delete(context: Context, stratum: Stratum, choice: Choice) -> Facts:
     try:
         work.run(*procedure.phases[:-1])
     except GivenUp as given_up:
-        return {"rounds": work.engine.rounds, "rows": 0, "given_up": str(given_up)}
-    saved = phase_break.save(context, work.engine, procedure, (*work.folder, "delete"))
+        return {"rounds": work.backend.work.rounds, "rows": 0, "given_up": str(given_up)}
+    saved = phase_break.save(context, work.backend, procedure, (*work.folder, "delete"))
     rows = sum(one["rows"] for one in saved["versions"] if one["version"] == Version.DEL)
-    return {"rounds": work.engine.rounds, "rows": rows, "saved": saved, "circles": _circles(work)}
+    return {"rounds": work.backend.work.rounds, "rows": rows, "saved": saved, "circles": _circles(work)}
 
 
 def _finish_somehow(context: Context, stratum: Stratum, choice: Choice, before: Facts) -> Facts:
@@ -136,7 +139,7 @@ def _finish(context: Context, stratum: Stratum, choice: Choice, before: Facts) -
             return {**tried.facts, **_told_of(where)}
     work = _opened(context, stratum, choice, procedure)
     if "saved" in before:
-        phase_break.load(context, work.engine, before["saved"])
+        phase_break.load(context, work.backend, before["saved"])
         work.run(procedure.phases[-1])
     else:
         work.run(*procedure.phases)
@@ -144,8 +147,8 @@ def _finish(context: Context, stratum: Stratum, choice: Choice, before: Facts) -
     kept = [name for name in procedure.counted if keeps_counters(stratum)]
     states = {name: _stage_counters(work, name) for name in kept}
     rows = sum(side["rows"] for view in views.values() for side in view.values())
-    return {"views": views, "rows": rows, "rounds": before["rounds"] + work.engine.rounds, "counted": kept,
-            "counters": states, "rows_read": work.engine.frames.rows_read,
+    return {"views": views, "rows": rows, "rounds": before["rounds"] + work.backend.work.rounds, "counted": kept,
+            "counters": states, "rows_read": work.backend.versions.rows_read,
             "forgotten": choice.strategy == "recompute", **_told_of(where),
             **of_circles(choice, before.get("circles") or _circles(work))}  # fmt: skip
 
@@ -153,7 +156,7 @@ def _finish(context: Context, stratum: Stratum, choice: Choice, before: Facts) -
 def _circles(work: _Work) -> int:
     """How many keys lie on a circle of the data, where the strategy looks for them."""
     ref = work.procedure.circles
-    return (work.engine.frames.count(ref) or 0) if ref else 0
+    return (work.backend.versions.count(ref) or 0) if ref else 0
 
 
 def _told_of(where: Place) -> Facts:
@@ -171,11 +174,11 @@ def _procedure(stratum: Stratum, choice: Choice) -> Procedure:
 
 def _opened(context: Context, stratum: Stratum, choice: Choice, procedure: Procedure) -> _Work:
     """The engine with everything that the stratum starts from."""
+    from foreset.backends.spark.backend import SparkBackend
     from foreset.backends.spark.frames import Frames
-    from foreset.backends.spark.run import Engine
 
     schemas = {name: tuple(c.type for c in columns) for name, columns in context.program.columns_of().items()}
-    schemas |= {helper.name: tuple(c.type for c in helper.columns) for helper in procedure.helpers}
+    schemas |= procedure.helper_types
     frames = Frames(context.spark, schemas)
     building = choice.strategy == "recompute"
     tallying = choice.strategy in COUNTED or (building and keeps_counters(stratum))
@@ -183,11 +186,11 @@ def _opened(context: Context, stratum: Stratum, choice: Choice, procedure: Proce
         put_input(context, frames, name, new_only=building, distinct=tallying)
     for name in stratum.names:
         put_old(context, frames, name)
-    engine = Engine(frames, context.program.max_rounds, listen=_with_stratum(context, stratum))
-    engine.may_give_up = free(stratum, Mode(context.plan.mode))
-    if choice.strategy in COUNTED:
-        engine.counters = {name: counters_of(context, frames, stratum, name) for name in stratum.names}
-    return _Work(context, stratum, procedure, engine, _folder(context, stratum))
+    counted = stratum.names if choice.strategy in COUNTED else ()
+    backend = SparkBackend(frames, {name: counters_of(context, frames, stratum, name) for name in counted})
+    may_give_up = free(stratum, Mode(context.plan.mode))
+    machine = Machine(backend, context.program.max_rounds, _with_stratum(context, stratum), may_give_up)
+    return _Work(context, stratum, procedure, machine, backend, _folder(context, stratum))
 
 
 def _with_stratum(context: Context, stratum: Stratum) -> Callable[[dict[str, Any]], None]:
@@ -202,9 +205,9 @@ def _skipped(stratum: Stratum) -> Facts:
 
 def _stage_view(work: _Work, view: str) -> Facts:
     columns = work.context.view(view).columns
-    frames, sides = work.engine.frames, (("plus", Version.PLUS), ("minus", Version.MINUS))
+    frames, sides = work.backend.versions, (("plus", Version.PLUS), ("minus", Version.MINUS))
     return {
-        side: stage(work.context, frames.pieces(Ref(view, version)), columns, *work.folder, view, side)
+        side: stage(work.context, frames.stored(Ref(view, version)), columns, *work.folder, view, side)
         for side, version in sides
     }
 
@@ -212,7 +215,7 @@ def _stage_view(work: _Work, view: str) -> Facts:
 def _stage_counters(work: _Work, view: str) -> Facts:
     from foreset.backends.spark.cutting import cut
 
-    counter = work.engine.counters.get(view)
+    counter = work.backend.counters.get(view)
     changes = counter.current() if counter else None
     named = (*work.context.view(view).columns, Column("_base", BIGINT), Column("_recursive", BIGINT))
     pieces = () if changes is None else (cut(changes),)

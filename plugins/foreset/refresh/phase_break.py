@@ -15,25 +15,25 @@ from foreset.refresh.staging import stage, staged_frame
 from foreset.store.types import column_names
 
 if TYPE_CHECKING:
+    from foreset.backends.spark.backend import SparkBackend
     from foreset.backends.spark.frames import Piece
-    from foreset.backends.spark.run import Engine
 
 Facts = Mapping[str, Any]
 TALLIES = (Column("base", BIGINT), Column("recursive", BIGINT))
 
 
-def save(context: Context, engine: Engine, procedure: Procedure, folder: tuple[str, ...]) -> Facts:
+def save(context: Context, backend: SparkBackend, procedure: Procedure, folder: tuple[str, ...]) -> Facts:
     """Stage the versions and the changes of counters that the last phase reads; says where they lie."""
     from foreset.backends.spark.cutting import cut
 
-    frames = engine.frames
+    frames = backend.versions
     versions = []
     for number, ref in enumerate(handed_over(procedure)):
         columns = _plain(frames.schemas[ref.relation])
-        staged = stage(context, frames.pieces(ref), columns, *folder, f"{number}-{ref.version}")
+        staged = stage(context, frames.stored(ref), columns, *folder, f"{number}-{ref.version}")
         versions.append({"relation": ref.relation, "version": ref.version, **staged})
     counters = {}
-    for view, counter in engine.counters.items():
+    for view, counter in backend.counters.items():
         changes = counter.current()
         columns = (*_plain(frames.schemas[view]), *TALLIES)
         pieces = () if changes is None else (cut(changes),)
@@ -41,17 +41,17 @@ def save(context: Context, engine: Engine, procedure: Procedure, folder: tuple[s
     return {"versions": versions, "counters": counters, "rows_read": frames.rows_read}
 
 
-def load(context: Context, engine: Engine, saved: Facts) -> None:
+def load(context: Context, backend: SparkBackend, saved: Facts) -> None:
     """Put back what `save` staged."""
     from foreset.backends.spark.counters import CounterFrames
 
-    frames = engine.frames
+    frames = backend.versions
     for staged in saved["versions"]:
         ref = Ref(staged["relation"], Version(staged["version"]))
         frames.put(ref, *_pieces(context, staged, _plain(frames.schemas[ref.relation])))
     for view, staged in saved["counters"].items():
         kinds = frames.schemas[view]
-        counter = engine.counters.setdefault(view, CounterFrames(len(kinds)))
+        counter = backend.counters.setdefault(view, CounterFrames(len(kinds)))
         counter.changes += _pieces(context, staged, (*_plain(kinds), *TALLIES))
     for name, rows in saved["rows_read"].items():
         frames.rows_read[name] = frames.rows_read.get(name, 0) + rows

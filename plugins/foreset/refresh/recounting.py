@@ -19,6 +19,7 @@ from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.ir.versions import Version
+from foreset.machine.machine import Machine
 from foreset.plan.place import DUCKDB
 from foreset.plan.translate import translate
 from foreset.refresh.choosing import size_of
@@ -84,20 +85,17 @@ def _derived(
     context: Context, stratum: Stratum, built: Mapping[str, Piece], schemas: Mapping[str, tuple[Type, ...]]
 ) -> dict[str, Piece]:
     """The views of a stratum, all of it derived from what is below."""
+    from foreset.backends.spark.backend import SparkBackend
     from foreset.backends.spark.frames import Frames
-    from foreset.backends.spark.run import Engine
 
     procedure = translate(stratum, "recompute")
-    helpers = {helper.name: tuple(column.type for column in helper.columns) for helper in procedure.helpers}
-    frames = Frames(context.spark, {**schemas, **helpers})
+    frames = Frames(context.spark, {**schemas, **procedure.helper_types})
     for name in stratum.reads:
         if name in built:
             frames.put(Ref(name, Version.NEW), built[name])
         else:
             put_input(context, frames, name, new_only=True, distinct=False)
-    engine = Engine(frames, context.program.max_rounds, listen=context.listen)
-    for phase in procedure.phases:
-        engine.run(phase)
+    Machine(SparkBackend(frames), context.program.max_rounds, context.listen).run(*procedure.phases)
     return {name: frames.read(Ref(name, Version.FULL)) for name in stratum.names}
 
 

@@ -9,14 +9,15 @@ from collections.abc import Iterator, Sequence
 
 from foreset.analyse.needs import needs_of
 from foreset.analyse.strata import layering
+from foreset.backends.duckdb.backend import DuckDBBackend
 from foreset.backends.duckdb.database import session
-from foreset.backends.duckdb.run import InProcess
 from foreset.backends.duckdb.tables import Part, Sql, Table, Tables
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.ir.versions import Version
+from foreset.machine.machine import Machine
 from foreset.plan.translate import translate
 from foreset.refresh.context import Context
 from foreset.refresh.inputs_here import Inputs
@@ -61,10 +62,8 @@ def differences_here(context: Context) -> Iterator[Difference]:
 def _derived(context: Context, stratum: Stratum, tables: Tables) -> list[tuple[str, Table]]:
     """The views of a stratum, all of it derived from what is below."""
     procedure = translate(stratum, "recompute")
-    tables.schemas |= {helper.name: tuple(c.type for c in helper.columns) for helper in procedure.helpers}
-    machine = InProcess(tables, context.program.max_rounds, listen=context.listen)
-    for phase in procedure.phases:
-        machine.run(phase)
+    tables.schemas |= procedure.helper_types
+    Machine(DuckDBBackend(tables), context.program.max_rounds, context.listen).run(*procedure.phases)
     return [(name, tables.whole(Ref(name, Version.FULL))) for name in stratum.names]
 
 

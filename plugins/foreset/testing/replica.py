@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from foreset.backends.sets.interpret import Work, run
+from foreset.backends.sets.backend import run
 from foreset.backends.sets.rows import Memory
 from foreset.ir.program import Program
 from foreset.ir.steps import Ref
@@ -13,6 +13,7 @@ from foreset.ir.strata import Layering, Stratum
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.ir.versions import Version
+from foreset.machine.backend import Work
 from foreset.mediated.outside import asked_of, outside
 from foreset.plan.choose import Choice, Mode, Situation, Size, choose
 from foreset.plan.translate import COUNTED, translate
@@ -96,19 +97,19 @@ class Replica:
         return Situation(sizes, "" if self.loaded else "first load", counted)
 
     def _maintain(self, stratum: Stratum, strategy: str, deltas: dict[str, Delta]) -> Work:
-        memory = Memory()
+        memory = Memory(self.schemas)
         for name in (*stratum.reads, *stratum.names):
-            memory.put(Ref(name, Version.OLD), self.contents.get(name, frozenset()))
+            memory.fill(Ref(name, Version.OLD), self.contents.get(name, frozenset()))
         for name in stratum.reads:
-            memory.put(Ref(name, Version.PLUS), deltas[name].plus)
-            memory.put(Ref(name, Version.MINUS), deltas[name].minus)
+            memory.fill(Ref(name, Version.PLUS), deltas[name].plus)
+            memory.fill(Ref(name, Version.MINUS), deltas[name].minus)
         procedure = translate(stratum, strategy, counted=self.keep_counters)
         stored = {name: self.counters.get(name, {}) for name in stratum.names} if strategy in COUNTED else {}
-        machine = run(procedure, memory, self.schemas, self.program.max_rounds, stored)
+        done = run(procedure, memory, self.program.max_rounds, stored)
         for name in stratum.names:
             deltas[name] = Delta(*(frozenset(memory.rows(Ref(name, v))) for v in (Version.PLUS, Version.MINUS)))
             if name in procedure.counted:
-                self.counters[name] = machine.counters[name].settled()
+                self.counters[name] = done.counters[name].settled()
             elif strategy != "skip":
                 self.counters.pop(name, None)  # they no longer belong to the rows
-        return machine.work
+        return done.work

@@ -1,49 +1,47 @@
-"""Views of groups: by DuckDB where `gathering.py` has words for it, else by the reference, for touched groups only."""
+"""Views of groups: by DuckDB where `gathering.py` has words for it, else in Python, for touched groups only."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 
 import duckdb
 
 from foreset.backends.duckdb.gathering import folded, grouped
-from foreset.backends.duckdb.tables import Part, Sql, Table, Tables
-from foreset.backends.sets.folding import fold_all
-from foreset.backends.sets.rows import Memory
+from foreset.backends.duckdb.tables import Sql, Table, Tables
 from foreset.ir.aggregates import Aggregation, Upkeep
 from foreset.ir.steps import Aggregate, Group, Ref
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
+from foreset.machine.folding import fold_all
 from foreset.store.types import column_names
 from foreset.values.groups import gather_all
 
 
-def group(step: Group, tables: Tables) -> None:
+def group(step: Group, tables: Tables) -> Table:
     """One row for each group of the source."""
     parts = tables.parts(step.source)
-    if not parts:
-        tables.put(step.target)
-        return
     found = _grouped(tables, tables.select(parts, step.source.relation).text, step.source.relation, step.aggregation)
     if found is not None:
-        tables.put(step.target, Part(found))
-        return
+        return found
     rows = _seen(tables, tables.whole(step.source), step.source)
-    _bring(tables, step.target, [(*key, *row) for key, row in gather_all(rows, step.aggregation, step.rule).items()])
+    gathered = gather_all(rows, step.aggregation, step.rule)
+    return _bring(tables, step.target.relation, [(*key, *row) for key, row in gathered.items()])
 
 
-def aggregate(step: Aggregate, tables: Tables) -> None:
+def aggregate(step: Aggregate, tables: Tables) -> tuple[Table, Table]:
     """PLUS and MINUS of the view from those of its members."""
-    if _folded(step, tables):
-        return
-    outcome = fold_all(step, _TouchedGroups(step, tables), lambda groups: _gathered(step, tables, groups))
-    _bring(tables, Ref(step.relation, Version.PLUS), list(outcome.plus))
-    _bring(tables, Ref(step.relation, Version.MINUS), list(outcome.minus))
+    found = _folded(step, tables)
+    if found is not None:
+        return found
+    outcome = fold_all(step, partial(_touched_groups, step, tables), partial(_gathered, step, tables))
+    plus, minus = (_bring(tables, step.relation, list(rows)) for rows in (outcome.plus, outcome.minus))
+    return plus, minus
 
 
 def _grouped(tables: Tables, members: str, relation: str, aggregation: Aggregation) -> Table | None:
-    """The groups of the members by DuckDB; None where the reference must say, or can say which group fails."""
+    """The groups of the members by DuckDB; None where Python must say, or can say which group fails."""
     text = grouped(aggregation, tables.schemas[relation][: aggregation.groups], members)
     try:
         return None if text is None else tables.make(Sql(text))
@@ -51,14 +49,14 @@ def _grouped(tables: Tables, members: str, relation: str, aggregation: Aggregati
         return None
 
 
-def _folded(step: Aggregate, tables: Tables) -> bool:
-    """The change of the view by DuckDB; False, with nothing done, where the reference must say or can say more."""
+def _folded(step: Aggregate, tables: Tables) -> tuple[Table, Table] | None:
+    """The change of the view by DuckDB; None where Python must say, or can say more."""
     aggregation, relation = step.aggregation, step.relation
     if aggregation.upkeep is Upkeep.ANEW:
-        return False
+        return None
     came, went = _groups_of(step, tables, Version.PLUS), _groups_of(step, tables, Version.MINUS)
     if came is None or went is None:
-        return False
+        return None
     width, names = aggregation.groups, column_names(len(tables.schemas[relation]))
     keys = ", ".join(names[:width]) or "1 AS one"
     touched = tables.make(Sql(f"SELECT {keys} FROM {came.name} UNION SELECT {keys} FROM {went.name}"))
@@ -66,14 +64,12 @@ def _folded(step: Aggregate, tables: Tables) -> bool:
     try:
         after = tables.make(Sql(folded(aggregation, touched.name, old.name, came.name, went.name)))
     except duckdb.Error:  # such as a total of more than 38 digits
-        return False
+        return None
     new = _settled(step, tables, after)
     if new is None:
-        return False
+        return None
     standing = f"SELECT {', '.join(names)} FROM {old.name}"
-    tables.put(Ref(relation, Version.PLUS), Part(tables.make(Sql(f"{new} EXCEPT {standing}"))))
-    tables.put(Ref(relation, Version.MINUS), Part(tables.make(Sql(f"{standing} EXCEPT {new}"))))
-    return True
+    return tables.make(Sql(f"{new} EXCEPT {standing}")), tables.make(Sql(f"{standing} EXCEPT {new}"))
 
 
 def _standing(ref: Ref, tables: Tables, touched: Table, names: Sequence[str]) -> Table:
@@ -84,7 +80,7 @@ def _standing(ref: Ref, tables: Tables, touched: Table, names: Sequence[str]) ->
 
 
 def _settled(step: Aggregate, tables: Tables, after: Table) -> str | None:
-    """The groups that stand after the change, those whose extremum went from their members; None for the reference."""
+    """The groups that stand after the change, those whose extremum went from their members; None for Python."""
     aggregation, names = step.aggregation, column_names(len(tables.schemas[step.relation]))
     width, columns = aggregation.groups, ", ".join(names)
     members = names[width]
@@ -132,31 +128,16 @@ def _members(step: Aggregate, tables: Tables, groups: Table | None) -> Table:
     return tables.whole(ref) if groups is None else tables.held(groups, ref, column_names(step.aggregation.groups))
 
 
-class _TouchedGroups(Memory):
-    """Relations as `fold_all` reads them, without the groups that no change touches."""
-
-    __slots__ = ("step", "tables")
-
-    def __init__(self, step: Aggregate, tables: Tables) -> None:
-        super().__init__()
-        self.step, self.tables = step, tables
-
-    def rows(self, ref: Ref) -> Collection[Row]:
-        """The changes of the members as a whole, states by group."""
-        tables = self.tables
-        if ref.version in (Version.PLUS, Version.MINUS):
-            return _seen(tables, tables.whole(ref), ref)
-        return _seen(tables, self._of_groups(ref), ref)
-
-    def _of_groups(self, ref: Ref) -> Table:
-        aggregation, tables = self.step.aggregation, self.tables
-        names = column_names(aggregation.groups)
-        if not names:
-            return tables.whole(ref)
-        changes = (tables.parts(Ref(aggregation.members, version)) for version in (Version.PLUS, Version.MINUS))
-        rows = tables.select([part for parts in changes for part in parts], aggregation.members)
-        keys = tables.make(Sql(f"SELECT DISTINCT {', '.join(names)} FROM ({rows.text})"))
-        return tables.held(keys, ref, names)
+def _touched_groups(step: Aggregate, tables: Tables, ref: Ref) -> list[Row]:
+    """The changes of the members as a whole; of states, the rows of the groups that these touch."""
+    names = column_names(step.aggregation.groups)
+    if ref.version in (Version.PLUS, Version.MINUS) or not names:
+        return _seen(tables, tables.whole(ref), ref)
+    members = step.aggregation.members
+    changes = (tables.parts(Ref(members, version)) for version in (Version.PLUS, Version.MINUS))
+    rows = tables.select([part for parts in changes for part in parts], members)
+    keys = tables.make(Sql(f"SELECT DISTINCT {', '.join(names)} FROM ({rows.text})"))
+    return _seen(tables, tables.held(keys, ref, names), ref)
 
 
 def _seen(tables: Tables, table: Table, ref: Ref) -> list[Row]:
@@ -164,6 +145,6 @@ def _seen(tables: Tables, table: Table, ref: Ref) -> list[Row]:
     return tables.fetch(table, tables.schemas[ref.relation])
 
 
-def _bring(tables: Tables, ref: Ref, rows: list[Row]) -> None:
-    kinds = tables.schemas[ref.relation]
-    tables.put(ref, *([Part(tables.bring(rows, kinds, column_names(len(kinds))))] if rows else []))
+def _bring(tables: Tables, relation: str, rows: list[Row]) -> Table:
+    kinds = tables.schemas[relation]
+    return tables.bring(rows, kinds, column_names(len(kinds)))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from foreset.backends.duckdb.join_state import constant
 from foreset.backends.duckdb.tables import Part, Sql, Table, Tables
 from foreset.backends.duckdb.types import widening
-from foreset.backends.sets.support_lookup import shared
 from foreset.ir.rules import Atom, Rule
 from foreset.ir.steps import Follow, Ref
 from foreset.ir.terms import Const
 from foreset.ir.types import Type, widen
+from foreset.machine.links import linked, shared
 
 
 def follow(step: Follow, tables: Tables) -> Table | None:
@@ -26,8 +26,7 @@ def follow(step: Follow, tables: Tables) -> Table | None:
 
 
 def _linked(link: Rule, source: Ref, tables: Tables) -> list[Part]:
-    (atom,) = link.body
-    assert isinstance(atom, Atom), f"{atom} is no row"
+    atom = linked(link)
     ref = Ref(atom.relation, atom.version)
     parts = tables.parts(source)
     if tables.empty(ref) or not parts:

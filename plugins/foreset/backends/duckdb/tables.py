@@ -19,7 +19,7 @@ from foreset.backends.duckdb.types import from_duck, to_arrow
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
-from foreset.ir.versions import VIRTUAL, Composition, Version
+from foreset.machine.versions import Versions
 from foreset.store import delta
 from foreset.store.types import column_names
 
@@ -71,9 +71,14 @@ class Part:
     table: Table
     less: tuple[Table, ...] = ()
 
+    @property
+    def rows(self) -> int:
+        """How many at most."""
+        return self.table.rows
+
 
 @dataclass(slots=True)
-class Tables:
+class Tables(Versions[Part]):
     """What is known of every relation at one moment."""
 
     connection: duckdb.DuckDBPyConnection
@@ -83,72 +88,33 @@ class Tables:
     patience: int = 2  # looks at a table's files; the next one takes it into memory
     large: int = 50_000  # rows of a table that is rather asked for some of them than hashed
     rows_read: dict[str, int] = field(default_factory=dict)  # from outside, by relation
-    _stored: dict[Ref, tuple[Part, ...]] = field(default_factory=dict)
-    _late: dict[Ref, Callable[[], Iterable[Part]]] = field(default_factory=dict)
     _made: dict[str, Table] = field(default_factory=dict)
     _names: int = 0
 
     # ------------------------------------------------------------ versions
-    def put(self, ref: Ref, *parts: Part) -> None:
-        """Replace a version; parts known to be empty are dropped."""
-        self._late.pop(ref, None)
-        self._stored[ref] = tuple(part for part in parts if part.table.rows)
-
-    def put_later(self, ref: Ref, make: Callable[[], Iterable[Part]]) -> None:
-        """Replace a version by what is opened when it is first asked for: many a stratum never does."""
-        self._late[ref] = make
-
-    def _parts(self, ref: Ref) -> tuple[Part, ...]:
-        """The parts of a stored version."""
-        make = self._late.pop(ref, None)
-        if make is not None:
-            self.put(ref, *make())
-        return self._stored.get(ref, ())
-
     def parts(self, ref: Ref) -> tuple[Part, ...]:
         """The disjoint parts of a stored or virtual version; none when it is empty."""
-        shape = self._shape(ref)
-        if shape is None:
-            return self._parts(ref)
-        less = tuple(p.table for v in shape.less for p in self._parts(Ref(ref.relation, v)))
-        base = (Part(p.table, (*p.less, *less)) for p in self._parts(Ref(ref.relation, shape.base)))
-        more = (p for v in shape.more for p in self._parts(Ref(ref.relation, v)))
-        return (*(p for p in base if p.table not in p.less), *more)
-
-    def _shape(self, ref: Ref) -> Composition | None:
-        """What a virtual version is made of; None for one that is stored, or will be."""
-        return None if ref in self._stored or ref in self._late else VIRTUAL.get(ref.version)
+        return tuple(
+            Part(part.table, (*part.less, *(gone.table for gone in less))) if less else part
+            for part, less in self.composed(ref)
+        )
 
     def count(self, ref: Ref) -> int:
         """How many rows a version has at most."""
-        return sum(part.table.rows for part in self.parts(ref))
+        return sum(part.table.rows for part, _ in self.composed(ref))
 
     def values(self, ref: Ref) -> Mapping[int, int]:
         """How many values some columns of a version have at most: of its largest part, the others are small."""
-        largest = max((part.table for part in self.parts(ref)), key=lambda table: table.rows, default=None)
+        largest = max((part.table for part, _ in self.composed(ref)), key=lambda table: table.rows, default=None)
         return largest.values() if largest is not None else {}
-
-    def rows_in(self, version: Version) -> int:
-        """How many rows all relations have in a stored version: for those who measure."""
-        return sum(part.table.rows for ref, parts in self._stored.items() if ref.version is version for part in parts)
-
-    def empty(self, ref: Ref) -> bool:
-        """True when a version is known to be empty."""
-        return not self.parts(ref)
-
-    def empty_unopened(self, ref: Ref) -> bool:
-        """True when that is known without opening anything."""
-        shape = self._shape(ref)
-        made_of = [ref] if shape is None else [Ref(ref.relation, v) for v in (shape.base, *shape.more)]
-        return not any(one in self._late or self._stored.get(one) for one in made_of)
 
     def merge(self, target: Ref, source: Ref) -> None:
         """Add the rows of `source`, which `target` does not hold."""
-        added, present = self.parts(source), self._parts(target)
+        added, present = self.parts(source), self.stored(target)
         if not added:
             return
         if not present:
-            self._stored[target] = added
+            self.put(target, *added)
             return
         table = self._own(target, present)
         self.run(Sql(f"INSERT INTO {table.name} {self.select(added, target.relation).text}"))

@@ -10,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from foreset.backends.sets.rows import Key, Memory
+from foreset.backends.sets.rows import Memory, Reading
 from foreset.errors import EvaluationError
 from foreset.ir.functions import fallible
 from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables, null_safe, owner
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Row, Value, Var
 from foreset.ir.types import Type
+from foreset.machine.links import Key
 from foreset.values.functions import Failure
 from foreset.values.terms import Condition, compile_comparison, compile_test, equal, read_as
 from foreset.values.widen import widened, widener
-
-Schemas = Mapping[str, tuple[Type, ...]]
 
 
 @dataclass(slots=True)
@@ -30,38 +29,37 @@ class _Join:
 
     rule: Rule
     memory: Memory
-    schemas: Schemas
     slots: dict[str, int] = field(default_factory=dict)
     bindings: list[Row] = field(default_factory=lambda: [()])
 
 
-def heads(rule: Rule, memory: Memory, schemas: Schemas, within: Ref | None = None) -> Iterator[Row]:
+def heads(rule: Rule, memory: Memory, within: Ref | None = None) -> Iterator[Row]:
     """Yield the head's row once for every way in which the body holds (within the rows of `within`)."""
     if within is None:
-        yield from _solve(_Join(rule, memory, schemas))
+        yield from _solve(_Join(rule, memory))
         return
     rows = memory.rows(within)
     if rows:
-        yield from _heads_within(rule, memory, schemas, rows)
+        yield from _heads_within(rule, memory, rows)
 
 
 def settle(
     rule: Rule, slots: Mapping[str, int], bindings: list[Row], literals: Sequence[Literal]
 ) -> tuple[dict[str, int], list[Row]]:
     """Apply conditions and values, no atoms, in their order; for readers that join elsewhere."""
-    join = _Join(rule, Memory(), {}, dict(slots), bindings)
+    join = _Join(rule, Memory({}), dict(slots), bindings)
     for literal in literals:
         _apply(join, literal)
     return join.slots, join.bindings
 
 
-def _heads_within(rule: Rule, memory: Memory, schemas: Schemas, rows: Iterable[Row]) -> Iterator[Row]:
+def _heads_within(rule: Rule, memory: Memory, rows: Iterable[Row]) -> Iterator[Row]:
     """Start from the wanted rows, so that the cost follows them.
 
     A NULL in a wanted row equals the NULL that the body gives, though it joins with nothing:
     such rows, and heads whose columns are wider than their variables, are tested at the end.
     """
-    kinds = schemas[rule.head.relation]
+    kinds = memory.schemas[rule.head.relation]
     args = zip(rule.head.args, kinds, strict=True)
     plain = all(rule.types[arg.name] == kind for arg, kind in args if isinstance(arg, Var))
     bound = {row for row in rows if plain and None not in row}
@@ -70,9 +68,9 @@ def _heads_within(rule: Rule, memory: Memory, schemas: Schemas, rows: Iterable[R
         slots = {var.name: i for i, var in enumerate(_distinct(rule.head))}
         seeds = {seed for row in bound if (seed := _seed(rule.head, row)) is not None}
         if seeds:
-            yield from _solve(_Join(rule, memory, schemas, slots, list(seeds)))
+            yield from _solve(_Join(rule, memory, slots, list(seeds)))
     if rest:
-        yield from (row for row in _solve(_Join(rule, memory, schemas)) if row in rest)
+        yield from (row for row in _solve(_Join(rule, memory)) if row in rest)
 
 
 def _distinct(head: Atom) -> tuple[Var, ...]:
@@ -103,7 +101,7 @@ def _solve(join: _Join) -> Iterator[Row]:
         return
     for literal in waiting:
         _apply(join, literal)
-    kinds = join.schemas[join.rule.head.relation]
+    kinds = join.memory.schemas[join.rule.head.relation]
     args = zip(join.rule.head.args, kinds, strict=True)
     readers = [read_as(arg, kind, join.slots, join.rule.types) for arg, kind in args]
     for binding in join.bindings:
@@ -112,20 +110,20 @@ def _solve(join: _Join) -> Iterator[Row]:
 
 def _cost(join: _Join, atom: Atom) -> float:
     """Rows to expect: a guess that prefers small versions and bound arguments."""
-    size = join.memory.size(Ref(atom.relation, atom.version))
+    size = join.memory.count(Ref(atom.relation, atom.version)) or 0
     bound = sum(isinstance(arg, Const) or (isinstance(arg, Var) and arg.name in join.slots) for arg in atom.args)
     return size / 10.0**bound if size else -1.0
 
 
 def _extend(join: _Join, atom: Atom) -> None:
     pattern = _pattern(join, atom)
-    kinds, types = join.schemas[atom.relation], join.rule.types
+    kinds, types = join.memory.schemas[atom.relation], join.rule.types
     taken = [(position, widener(types[name] if types[name] != kinds[position] else None))
              for name, position in pattern.fresh.items()]  # fmt: skip
     join.bindings = [
         binding + tuple(widen(row[position]) for position, widen in taken)
         for binding in join.bindings
-        for row in pattern.rows(join.memory, binding)
+        for row in pattern.rows(binding)
     ]
     for name in pattern.fresh:
         join.slots[name] = len(join.slots)
@@ -135,27 +133,27 @@ def _extend(join: _Join, atom: Atom) -> None:
 class _Pattern:
     """An atom as a look-up: what must equal what, and where variables not bound yet stand."""
 
-    ref: Ref
+    reading: Reading
     key: Key
     values: tuple[tuple[int | None, Value], ...]  # per position of `key`: a slot of the binding, or a constant
     fresh: dict[str, int]  # variable -> its first position
     repeats: tuple[tuple[int, int, Type], ...]  # two positions of one variable, and its type
     nullable: frozenset[int] = frozenset()  # positions at which a NULL agrees with a NULL
 
-    def rows(self, memory: Memory, binding: Row) -> Iterable[Row]:
+    def rows(self, binding: Row) -> Iterable[Row]:
         """The rows that agree with `binding`; NULL agrees with nothing, but where it names a group."""
         wanted = tuple(constant if slot is None else binding[slot] for slot, constant in self.values)
-        rows = self._of_null(memory, wanted) if None in wanted else memory.lookup(self.ref, self.key, wanted)
+        rows = self._of_null(wanted) if None in wanted else self.reading.lookup(self.key, wanted)
         if not self.repeats:
             return rows
         return [row for row in rows if all(_agree(row[a], row[b], kind) for a, b, kind in self.repeats)]
 
-    def _of_null(self, memory: Memory, wanted: Row) -> Iterable[Row]:
+    def _of_null(self, wanted: Row) -> Iterable[Row]:
         nulls = [position for (position, _), value in zip(self.key, wanted, strict=True) if value is None]
         if not self.nullable.issuperset(nulls):
             return ()
         rest = [(place, value) for place, value in zip(self.key, wanted, strict=True) if value is not None]
-        rows = memory.lookup(self.ref, tuple(place for place, _ in rest), tuple(value for _, value in rest))
+        rows = self.reading.lookup(tuple(place for place, _ in rest), tuple(value for _, value in rest))
         return [row for row in rows if all(row[position] is None for position in nulls)]
 
 
@@ -165,7 +163,7 @@ def _agree(a: Value, b: Value, kind: Type) -> bool:
 
 
 def _pattern(join: _Join, atom: Atom) -> _Pattern:
-    kinds, types = join.schemas[atom.relation], join.rule.types
+    kinds, types = join.memory.schemas[atom.relation], join.rule.types
     key: list[tuple[int, Type | None]] = []
     values: list[tuple[int | None, Value]] = []
     fresh: dict[str, int] = {}
@@ -185,7 +183,12 @@ def _pattern(join: _Join, atom: Atom) -> _Pattern:
             case _:
                 raise AssertionError(f"{atom} is not in normal form")
     return _Pattern(
-        Ref(atom.relation, atom.version), tuple(key), tuple(values), fresh, tuple(repeats), null_safe(atom, join.rule)
+        join.memory.reading(Ref(atom.relation, atom.version)),
+        tuple(key),
+        tuple(values),
+        fresh,
+        tuple(repeats),
+        null_safe(atom, join.rule),
     )
 
 
@@ -253,5 +256,5 @@ def _guarded(join: _Join, todo: Iterable[tuple[Row, Callable[[Row], Value]]]) ->
 
 def _absence(join: _Join, atom: Atom) -> Condition:
     """NOT EXISTS: variables that nothing else binds range over all rows."""
-    pattern, memory = _pattern(join, atom), join.memory
-    return lambda binding: not any(True for _ in pattern.rows(memory, binding))
+    pattern = _pattern(join, atom)
+    return lambda binding: not any(True for _ in pattern.rows(binding))

@@ -1,18 +1,19 @@
-"""Sets of rows with hash indexes, and relations in all their versions."""
+"""Sets of rows with hash indexes, relations in all their versions, and derivation counters."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
+from typing import assert_never
 
-from foreset.ir.steps import Ref
+from foreset.ir.steps import Ref, Standing
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
-from foreset.ir.versions import VIRTUAL
+from foreset.machine.links import Key
+from foreset.machine.versions import Versions
 from foreset.values.widen import widener
 
-Key = tuple[tuple[int, Type | None], ...]  # positions, each with the type in which it is compared
+Schemas = Mapping[str, tuple[Type, ...]]
 
 
 class Rows:
@@ -24,12 +25,17 @@ class Rows:
         self.set: set[Row] = set(rows)
         self._indexes: dict[Key, dict[Row, list[Row]]] = {}
 
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return len(self.set)
+
     def add(self, rows: Collection[Row]) -> None:
-        """Take `rows` in."""
-        fresh = [row for row in rows if row not in self.set]
-        self.set.update(fresh)
+        """Take `rows` in, of which none is here."""
+        assert self.set.isdisjoint(rows), "some of what is merged is there already"
+        self.set.update(rows)
         for key, index in self._indexes.items():
-            _fill(index, key, fresh)
+            _fill(index, key, rows)
 
     def lookup(self, key: Key, values: Row) -> Iterable[Row]:
         """The rows that equal `values` at the positions of `key`; NULL equals nothing here."""
@@ -59,78 +65,56 @@ def picker(key: Key) -> Callable[[Row], Row]:
     return lambda row: tuple(widen(row[p]) for p, widen in pairs)
 
 
-_EMPTY = Rows()
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The rows of some sets that are in none of some others, piece by piece; nothing is copied."""
+
+    pieces: tuple[tuple[Rows, tuple[Rows, ...]], ...]
+
+    def lookup(self, key: Key, values: Row) -> Iterable[Row]:
+        """The rows that equal `values` at `key`, each once."""
+        if len(self.pieces) == 1 and not self.pieces[0][1]:
+            return self.pieces[0][0].lookup(key, values)
+        return self._kept(key, values)
+
+    def _kept(self, key: Key, values: Row) -> Iterator[Row]:
+        for piece, less in self.pieces:
+            for row in piece.lookup(key, values):
+                if not any(row in gone.set for gone in less):
+                    yield row
+
+    def __contains__(self, row: Row) -> bool:
+        """NULL equals NULL."""
+        return any(row in piece.set and not any(row in gone.set for gone in less) for piece, less in self.pieces)
 
 
 @dataclass(slots=True)
-class Memory:
+class Memory(Versions[Rows]):
     """All versions of all relations that a procedure reads and writes."""
 
-    _stored: dict[Ref, Rows] = field(default_factory=dict)
+    schemas: Schemas
 
-    def stored(self, ref: Ref) -> Rows:
-        """A stored version; empty when nothing was put there."""
-        return self._stored.get(ref, _EMPTY)
+    def fill(self, ref: Ref, rows: Iterable[Row]) -> None:
+        """Replace a version by a set of its own."""
+        self.put(ref, Rows(rows))
 
-    def put(self, ref: Ref, rows: Rows | Iterable[Row]) -> None:
-        """Replace a stored version."""
-        self._stored[ref] = rows if isinstance(rows, Rows) else Rows(rows)
-
-    def merge(self, ref: Ref, rows: Collection[Row]) -> None:
-        """Add to a stored version, which holds none of `rows` yet."""
-        assert self.stored(ref).set.isdisjoint(rows), f"{ref} already holds some of what is merged into it"
-        if ref in self._stored:
-            self._stored[ref].add(rows)
-        else:
-            self._stored[ref] = Rows(rows)
+    def reading(self, ref: Ref) -> Reading:
+        """A version as it is now, to be looked into."""
+        return Reading(self.composed(ref))
 
     def rows(self, ref: Ref) -> Collection[Row]:
-        """All rows of a stored or virtual version."""
-        if ref.version not in VIRTUAL:
-            return self.stored(ref).set
-        base, less, more = self._parts(ref)
-        kept = base.set.difference(*(rows.set for rows in less)) if less else base.set
-        return kept.union(*(rows.set for rows in more)) if more else kept
+        """All rows of a version."""
+        parts = [piece.set.difference(*(rows.set for rows in less)) if less else piece.set
+                 for piece, less in self.composed(ref)]  # fmt: skip
+        return parts[0] if len(parts) == 1 else set[Row]().union(*parts)
 
-    def lookup(self, ref: Ref, key: Key, values: Row) -> Iterable[Row]:
-        """The rows of a version that equal `values` at `key`, each once."""
-        if ref.version not in VIRTUAL:
-            return self.stored(ref).lookup(key, values)
-        base, less, more = self._parts(ref)
-        return self._compose(base, less, more, key, values)
-
-    @staticmethod
-    def _compose(base: Rows, less: list[Rows], more: list[Rows], key: Key, values: Row) -> Iterator[Row]:
-        seen: set[Row] = set()
-        for row in chain(*(rows.lookup(key, values) for rows in more)):
-            if row not in seen:
-                seen.add(row)
-                yield row
-        for row in base.lookup(key, values):
-            if row not in seen and not any(row in rows.set for rows in less):
-                yield row
-
-    def contains(self, ref: Ref, row: Row) -> bool:
-        """True when the version holds `row`; NULL equals NULL."""
-        if ref.version not in VIRTUAL:
-            return row in self.stored(ref).set
-        base, less, more = self._parts(ref)
-        if any(row in rows.set for rows in more):
-            return True
-        return row in base.set and not any(row in rows.set for rows in less)
-
-    def size(self, ref: Ref) -> int:
-        """About how many rows; never too few."""
-        if ref.version not in VIRTUAL:
-            return len(self.stored(ref).set)
-        base, _, more = self._parts(ref)
-        return len(base.set) + sum(len(rows.set) for rows in more)
-
-    def _parts(self, ref: Ref) -> tuple[Rows, list[Rows], list[Rows]]:
-        shape = VIRTUAL[ref.version]
-        less = [rows for v in shape.less if (rows := self.stored(Ref(ref.relation, v))).set]
-        more = [rows for v in shape.more if (rows := self.stored(Ref(ref.relation, v))).set]
-        return self.stored(Ref(ref.relation, shape.base)), less, more
+    def merge(self, target: Ref, source: Ref) -> None:
+        """Add the rows of `source` to `target`, which holds none of them."""
+        rows, present = self.rows(source), self.stored(target)
+        if present:
+            present[0].add(rows)
+        else:
+            self.fill(target, rows)
 
 
 @dataclass(slots=True)
@@ -153,6 +137,27 @@ class Counters:
         base, recursive = self.was(row)
         more = self.change.get(row, (0, 0))
         return base + more[0], recursive + more[1]
+
+    def stands(self, row: Row, standing: Standing) -> bool:
+        """Whether the counters of `row` are as `standing` says."""
+        before, (base, recursive) = sum(self.was(row)), self.now(row)
+        match standing:
+            case Standing.APPEARED:
+                return before == 0 < base + recursive
+            case Standing.VANISHED:
+                return before > 0 == base + recursive
+            case Standing.UNFOUNDED:
+                return base == 0
+            case Standing.STANDING:
+                return base + recursive > 0
+            case Standing.GONE:
+                return base + recursive == 0
+            case _:
+                assert_never(standing)
+
+    def impossible(self) -> Row | None:
+        """A row with fewer derivations than none."""
+        return next((row for row in self.change if min(self.now(row)) < 0), None)
 
     def settled(self) -> dict[Row, tuple[int, int]]:
         """All counters as they are to be stored; rows without derivations are dropped."""

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
-from foreset.backends.sets.folding import fold_all
-from foreset.backends.sets.rows import Memory
 from foreset.backends.spark.cutting import cut
 from foreset.backends.spark.frames import Frames, Piece
 from foreset.backends.spark.gathering import (
@@ -37,6 +35,7 @@ from foreset.ir.rules import Rule
 from foreset.ir.steps import Aggregate, Group, Ref
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
+from foreset.machine.folding import fold_all
 from foreset.store.spark_values import collected
 from foreset.store.types import column_names, spark_type
 from foreset.values.groups import gather_all, where
@@ -49,32 +48,23 @@ _EXTREMA = (Kind.LEAST, Kind.GREATEST, Kind.AT_LEAST, Kind.AT_GREATEST)
 _LEASTS = (Kind.LEAST, Kind.AT_LEAST)
 
 
-def group(step: Group, frames: Frames) -> None:
-    """`target := one row for each group of source`."""
+def group(step: Group, frames: Frames) -> tuple[Piece]:
+    """One row for each group of the source."""
     members = frames.read(step.source)
-    if members.rows == 0:
-        frames.put(step.target)
-        return
     try:
-        frames.put(step.target, cut(grouped(members.frame, step.aggregation)))
+        return (cut(grouped(members.frame, step.aggregation)),)
     except PySparkException as error:
         rows = _collected(frames, members.frame, step.source.relation)
         raise _explained(error, lambda: gather_all(rows, step.aggregation, step.rule), step.rule) from error
 
 
-def aggregate(step: Aggregate, frames: Frames) -> None:
+def aggregate(step: Aggregate, frames: Frames) -> tuple[tuple[Piece], tuple[Piece]]:
     """PLUS and MINUS of the view from those of its members."""
     aggregation = step.aggregation
     plus, minus = (frames.read(Ref(aggregation.members, v)) for v in (Version.PLUS, Version.MINUS))
-    sides = (Ref(step.relation, Version.PLUS), Ref(step.relation, Version.MINUS))
-    if plus.rows == 0 and minus.rows == 0:
-        for side in sides:
-            frames.put(side)
-        return
     try:
-        state = _state(step, frames, plus, minus)
-        for side, frame in zip(sides, _differences(state, aggregation), strict=True):
-            frames.put(side, cut(frame))
+        came, went = _differences(_state(step, frames, plus, minus), aggregation)
+        return (cut(came),), (cut(went),)
     except PySparkException as error:
         raise _explained(error, lambda: _replayed(step, frames, plus, minus), step.rule) from error
 
@@ -278,17 +268,17 @@ def _explained(error: PySparkException, again: Callable[[], object], rule: Rule)
 
 
 def _replayed(step: Aggregate, frames: Frames, plus: Piece, minus: Piece) -> None:
-    members, memory = step.aggregation.members, Memory()
-    old, new = Ref(step.relation, Version.OLD), Ref(members, Version.NEW)
-    memory.put(Ref(members, Version.PLUS), _collected(frames, plus.frame, members))
-    memory.put(Ref(members, Version.MINUS), _collected(frames, minus.frame, members))
-    groups, _ = names_of(step.aggregation)
+    """The same in Python, which can say which group fails."""
+    members, (groups, _) = step.aggregation.members, names_of(step.aggregation)
     touched = Piece(plus.frame.unionAll(minus.frame).select(*_or_one(groups)).distinct(), None)
-    memory.put(old, _collected(frames, _of_groups(frames.read(old).frame, touched, groups), step.relation))
-    if step.aggregation.upkeep is not Upkeep.INVERTIBLE:
-        rows = _collected(frames, _of_groups(frames.read(new).frame, touched, groups), members)
-        memory.put(Ref(members, Version.NEW), rows)
-    fold_all(step, memory)
+    changes = {Version.PLUS: plus.frame, Version.MINUS: minus.frame}
+
+    def read(ref: Ref) -> list[Row]:
+        change = changes.get(ref.version) if ref.relation == members else None
+        frame = _of_groups(frames.read(ref).frame, touched, groups) if change is None else change
+        return _collected(frames, frame, ref.relation)
+
+    fold_all(step, read)
 
 
 def _collected(frames: Frames, frame: DataFrame, relation: str) -> list[Row]:

@@ -1,12 +1,8 @@
 """Relations in all their versions as DataFrames.
 
-A stored version is a tuple of disjoint pieces, each a DataFrame of distinct rows
-whose number is known once it was computed; a merge appends a piece and costs
-nothing. Pieces are cut off from their lineage, so that round 60 of a recursion
-plans as fast as round 1. Columns are `c0`, `c1` ... by position.
-
-Virtual versions are disjoint compositions too (ir/versions.py), so reading one
-never repeats a row.
+A piece is a DataFrame of distinct rows whose number is known once it was computed; a merge appends a piece and costs
+nothing. Pieces are cut off from their lineage, so that round 60 of a recursion plans as fast as round 1. Columns are
+`c0`, `c1` ... by position.
 """
 
 from __future__ import annotations
@@ -20,7 +16,8 @@ from pyspark.sql import functions as F
 
 from foreset.ir.steps import Ref
 from foreset.ir.types import Type
-from foreset.ir.versions import VIRTUAL, Version
+from foreset.ir.versions import Version
+from foreset.machine.versions import Versions
 from foreset.store.types import column_names, row_schema
 
 if TYPE_CHECKING:
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
 BROADCAST_ROWS = 200_000  # at most so many rows are sent to every executor on our word
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Piece:
     """Distinct rows of one version; `rows` is None while nobody has counted them."""
 
@@ -49,44 +46,36 @@ class Piece:
 
 
 @dataclass(slots=True)
-class Frames:
-    """What the engine knows of every relation at one moment."""
+class Frames(Versions[Piece]):
+    """What is known of every relation at one moment."""
 
     spark: SparkSession
     schemas: dict[str, tuple[Type, ...]]
     rows_read: dict[str, int] = field(default_factory=dict)  # of large stored states, by relation
-    _stored: dict[Ref, tuple[Piece, ...]] = field(default_factory=dict)
 
-    def put(self, ref: Ref, *pieces: Piece) -> None:
-        """Replace a stored version; pieces known to be empty are dropped."""
-        self._stored[ref] = tuple(piece for piece in pieces if piece.rows != 0)
-
-    def pieces(self, ref: Ref) -> tuple[Piece, ...]:
-        """The pieces of a stored version; none when it is empty."""
-        return self._stored.get(ref, ())
-
-    def count(self, ref: Ref) -> int | None:
-        """How many rows a version has at most; None when it is not known."""
-        counts = [piece.rows for part in self._grown_from(ref) for piece in self.pieces(part)]
-        return None if None in counts else sum(count for count in counts if count is not None)
-
-    def empty(self, ref: Ref) -> bool:
-        """True when a version is known to be empty."""
-        return self.count(ref) == 0
+    def parts(self, ref: Ref) -> tuple[Piece, ...]:
+        """The pieces of a stored or virtual version; the count of one that lacks some rows is an upper bound."""
+        for stored in self.stored_in(ref):
+            if stored.version in (Version.OLD, Version.NEW):
+                rows = sum(piece.rows or 0 for piece in self.stored(stored))
+                self.rows_read[ref.relation] = self.rows_read.get(ref.relation, 0) + rows
+        width = self._width(ref)
+        return tuple(
+            Piece(reduce(lambda f, gone: anti(f, gone.hinted, width), less, piece.frame), piece.rows) if less else piece
+            for piece, less in self.composed(ref)
+        )
 
     def read(self, ref: Ref) -> Piece:
-        """A stored or virtual version as one piece; its count is an upper bound for virtual ones."""
-        frames = [piece.frame for part in self._grown_from(ref) for piece in self._kept(part, ref)]
+        """A version as one piece."""
+        frames = [piece.frame for piece in self.parts(ref)]
         if not frames:
             return Piece(self.nothing(ref.relation), 0)
-        return Piece(reduce(lambda a, b: a.unionAll(b), frames), self.count(ref))
+        return Piece(union(frames), self.count(ref))
 
     def held(self, rows: Piece, ref: Ref) -> DataFrame | None:
         """The rows of `rows` that a version holds, found by one look at each of its pieces; None: none."""
-        width = self._width(ref)
-        parts = [piece for part in self._grown_from(ref) for piece in self._kept(part, ref)]
-        hits = [semi(piece.frame, rows.hinted, width) for piece in parts]
-        return reduce(lambda a, b: a.unionAll(b), hits) if hits else None
+        hits = [semi(piece.frame, rows.hinted, self._width(ref)) for piece in self.parts(ref)]
+        return union(hits) if hits else None
 
     def few(self, ref: Ref) -> bool:
         """True when a version is known to be small enough for a broadcast."""
@@ -117,46 +106,10 @@ class Frames:
                 frame = anti(frame, self.read(ref).hinted, self._width(ref))
         return frame
 
-    def overdeleted(self) -> dict[str, int]:
-        """How many rows a deletion took, and how many of them it had to put back: for those who measure."""
-
-        def rows(version: Version) -> int:
-            return sum(p.rows or 0 for ref, pieces in self._stored.items() if ref.version is version for p in pieces)
-
-        return {"overdeleted": rows(Version.DEL), "rederived": rows(Version.RED)}
-
-    def stored_of(self, ref: Ref) -> tuple[Ref, ...]:
-        """The stored versions that reading `ref` looks at."""
-        shape = VIRTUAL.get(ref.version)
-        if shape is None or ref in self._stored:
-            return (ref,)
-        return tuple(Ref(ref.relation, version) for version in (shape.base, *shape.less, *shape.more))
-
     def nothing(self, relation: str) -> DataFrame:
         """No rows, with the columns of `relation`."""
         fields = row_schema(self.schemas[relation]).fields
         return self.spark.range(0).select(*(F.lit(None).cast(field.dataType).alias(field.name) for field in fields))
-
-    def _grown_from(self, ref: Ref) -> tuple[Ref, ...]:
-        """The stored versions whose rows a version may hold. A virtual one may be stored all the same:
-        the new state of a source is simply its table.
-        """
-        shape = VIRTUAL.get(ref.version)
-        if shape is None or ref in self._stored:
-            return (ref,)
-        return tuple(Ref(ref.relation, version) for version in (shape.base, *shape.more))
-
-    def _kept(self, part: Ref, whole: Ref) -> tuple[Piece, ...]:
-        """The pieces of `part`; those of a virtual version's base without its `less`."""
-        pieces = self.pieces(part)
-        if part.version in (Version.OLD, Version.NEW):
-            self.rows_read[part.relation] = self.rows_read.get(part.relation, 0) + sum(p.rows or 0 for p in pieces)
-        shape = VIRTUAL.get(whole.version)
-        if shape is None or part.version is not shape.base:
-            return pieces
-        less = [p for v in shape.less for p in self.pieces(Ref(part.relation, v))]
-        width = self._width(part)
-        return tuple(Piece(reduce(lambda f, gone: anti(f, gone.hinted, width), less, p.frame), p.rows) for p in pieces)
 
     def _width(self, ref: Ref) -> int:
         return len(self.schemas[ref.relation])
@@ -175,3 +128,8 @@ def semi(left: DataFrame, right: DataFrame, width: int | None = None) -> DataFra
 def _same(width: int) -> Column:
     pairs = [F.col(f"l.{name}").eqNullSafe(F.col(f"r.{name}")) for name in column_names(width)]
     return reduce(lambda a, b: a & b, pairs)
+
+
+def union(frames: Sequence[DataFrame]) -> DataFrame:
+    """All rows of all frames."""
+    return reduce(lambda a, b: a.unionAll(b), frames)

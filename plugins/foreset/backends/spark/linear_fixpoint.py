@@ -16,12 +16,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def spread(step: Spread, frames: Frames) -> None:
-    """Set the differential of the relation; raises `GivenUp` where too much would come to the driver."""
+def spread(step: Spread, frames: Frames) -> tuple[list[Piece], list[Piece]]:
+    """What came to the relation and what went; raises `GivenUp` where too much would come to the driver."""
     from foreset.bitsets import change
 
-    counts = [frames.count(ref) for ref in step.reads]
-    giving_up.check_spread(step.relation, None if None in counts else sum(count or 0 for count in counts))
     old, new = (
         change.Tables(*(frames.read(Ref(name, version)).frame.toArrow() for name in (step.base, step.needs)))
         for version in (Version.OLD, Version.FULL)
@@ -31,8 +29,7 @@ def spread(step: Spread, frames: Frames) -> None:
         moved += portion.rows.num_rows
         giving_up.check_moved(step.relation, moved)
         (plus if portion.came else minus).append(_piece(portion.rows, step.relation, frames))
-    for ref, pieces in zip(step.writes, (plus, minus), strict=True):
-        frames.put(ref, *pieces)
+    return plus, minus
 
 
 def _piece(rows: pa.Table, relation: str, frames: Frames) -> Piece:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from foreset.backends.sets.support_lookup import shared
 from foreset.backends.spark.frames import Frames
 from foreset.backends.spark.terms import literal_column
-from foreset.ir.rules import Atom, Rule
+from foreset.ir.rules import Rule
 from foreset.ir.steps import Follow, Ref
 from foreset.ir.terms import Const
 from foreset.ir.types import Type
+from foreset.machine.links import linked, shared
 from foreset.store.types import column_names, spark_type
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 def follow(step: Follow, frames: Frames) -> DataFrame | None:
     """The rows of the source that agree with a row of some link."""
-    if frames.empty(step.source):
-        return None
     found = [frame for link in step.links if (frame := _linked(link, step.source, frames)) is not None]
     if not found:
         return None
@@ -32,8 +30,7 @@ def follow(step: Follow, frames: Frames) -> DataFrame | None:
 
 
 def _linked(link: Rule, source: Ref, frames: Frames) -> DataFrame | None:
-    (atom,) = link.body
-    assert isinstance(atom, Atom), f"{atom} is no row"
+    atom = linked(link)
     ref = Ref(atom.relation, atom.version)
     if frames.empty(ref):
         return None

@@ -1,0 +1,142 @@
+"""What a machine asks, answered by plain Python sets: slow and simple on purpose.
+
+The other backends are held to this one by shared cases, and it is itself held to full evaluation and to clingo by
+random programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from foreset.backends.sets.joins import heads
+from foreset.backends.sets.linear_fixpoint import spread_out
+from foreset.backends.sets.rows import Counters, Memory, Rows
+from foreset.backends.sets.support_lookup import followed
+from foreset.ir.steps import (
+    Aggregate,
+    Circles,
+    Count,
+    Counter,
+    Derivation,
+    Follow,
+    Group,
+    Pick,
+    Procedure,
+    Ref,
+    Spread,
+    Step,
+)
+from foreset.ir.terms import Row
+from foreset.ir.versions import Version
+from foreset.machine.backend import Work
+from foreset.machine.cycle_nodes import on_circles
+from foreset.machine.folding import fold_all
+from foreset.machine.machine import Machine
+from foreset.plan import giving_up
+from foreset.values.groups import gather_all
+
+
+@dataclass(slots=True)
+class SetsBackend:
+    """The memory of one stratum."""
+
+    versions: Memory
+    counters: dict[str, Counters] = field(default_factory=dict)
+    work: Work = field(default_factory=Work)
+
+    @property
+    def patience(self) -> giving_up.Patience:
+        """As in process: both hold their rows in memory."""
+        return giving_up.OF_PROCESS
+
+    def derive(self, part: Derivation) -> Sequence[Rows]:
+        """The heads of the rules."""
+        found: set[Row] = set()
+        for rule in part.rules:
+            for row in heads(rule, self.versions, part.within):
+                self.work.derivations += 1
+                found.add(row)
+        return self._without(found, part.without)
+
+    def _without(self, rows: Collection[Row], refs: Sequence[Ref]) -> Sequence[Rows]:
+        known = [reading for ref in refs if (reading := self.versions.reading(ref)).pieces]
+        return [Rows(row for row in rows if not any(row in reading for reading in known))]
+
+    def merge(self, target: Ref, source: Ref) -> None:
+        """Add the rows of another version."""
+        self.versions.merge(target, source)
+
+    def subtract(self, source: Ref, less: Sequence[Ref]) -> Sequence[Rows]:
+        """Always a set of its own, which may grow."""
+        return [Rows(set(self.versions.rows(source)).difference(*(self.versions.rows(ref) for ref in less)))]
+
+    def tally(self, relation: str, counts: Sequence[Count]) -> Sequence[Rows]:
+        """Change the counters."""
+        counters, touched = self.counters.setdefault(relation, Counters()), set[Row]()
+        for count in counts:
+            counter = 0 if count.counter is Counter.BASE else 1
+            for rule in count.rules:
+                for row in heads(rule, self.versions):
+                    self.work.derivations += 1
+                    counters.tally(row, counter, count.sign)
+                    touched.add(row)
+        return [Rows(touched)]
+
+    def pick(self, step: Pick) -> Sequence[Rows]:
+        """By their counters."""
+        counters = self.counters.setdefault(step.source.relation, Counters())
+        rows = {row for row in self.versions.rows(step.source) if counters.stands(row, step.standing)}
+        return self._without(rows, step.without)
+
+    def forget(self, relation: str) -> None:
+        """Start from zero."""
+        self.counters[relation] = Counters()
+
+    def impossible(self, relation: str) -> Row | None:
+        """A row with a counter below zero."""
+        return self.counters.setdefault(relation, Counters()).impossible()
+
+    def group(self, step: Group) -> Sequence[Rows]:
+        """Gathered from the members."""
+        gathered = gather_all(self.versions.rows(step.source), step.aggregation, step.rule)
+        return [Rows((*group, *row) for group, row in gathered.items())]
+
+    def aggregate(self, step: Aggregate) -> tuple[Sequence[Rows], Sequence[Rows]]:
+        """Folded."""
+        outcome = fold_all(step, self.versions.rows)
+        self.work.groups += outcome.touched
+        self.work.gathered += outcome.read
+        return [Rows(outcome.plus)], [Rows(outcome.minus)]
+
+    def circles(self, step: Circles) -> Sequence[Rows]:
+        """Exactly those on a circle."""
+        return [Rows(on_circles(self.versions.rows(step.source)))]
+
+    def spread(self, step: Spread) -> tuple[Sequence[Rows], Sequence[Rows]]:
+        """Both fixpoints, compared."""
+        old, new = (spread_out(step, self.versions, version) for version in (Version.OLD, Version.FULL))
+        return [Rows(new - old)], [Rows(old - new)]
+
+    def follow(self, step: Follow) -> Sequence[Rows]:
+        """Looked up by all rows of the links."""
+        return [Rows(followed(step, self.versions))]
+
+    def keep_near(self, body: Sequence[Step]) -> None:
+        """All is near."""
+
+    def after_step(self) -> None:
+        """Python forgets by itself."""
+
+
+def run(
+    procedure: Procedure,
+    memory: Memory,
+    max_rounds: int,
+    counters: Mapping[str, Mapping[Row, tuple[int, int]]] | None = None,
+) -> SetsBackend:
+    """Run `procedure` over `memory` with the stored counters; the backend holds what came of it."""
+    memory.schemas = {**memory.schemas, **procedure.helper_types}
+    backend = SetsBackend(memory, {view: Counters(before) for view, before in (counters or {}).items()})
+    Machine(backend, max_rounds).run(*procedure.phases)
+    return backend

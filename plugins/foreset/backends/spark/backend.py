@@ -1,0 +1,183 @@
+"""What a machine asks, answered by Spark.
+
+Every derivation is one action, which counts its rows on the way (two where what it
+leaves out is large); emptiness tests and merges cost none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
+
+from foreset.backends.spark import aggregates
+from foreset.backends.spark.compile import derive
+from foreset.backends.spark.counters import CounterFrames
+from foreset.backends.spark.cutting import cut
+from foreset.backends.spark.cycle_nodes import MOST_EDGES, circling
+from foreset.backends.spark.frames import Frames, Piece, union
+from foreset.backends.spark.linear_fixpoint import spread
+from foreset.backends.spark.support_lookup import follow
+from foreset.backends.spark.trace_failure import explain_failure
+from foreset.ir.reads import read_by
+from foreset.ir.rules import Atom, Negation, Rule
+from foreset.ir.steps import (
+    Aggregate,
+    Circles,
+    Count,
+    Counter,
+    Derivation,
+    Follow,
+    Group,
+    Pick,
+    Ref,
+    Spread,
+    Step,
+)
+from foreset.ir.terms import Row
+from foreset.ir.versions import Version
+from foreset.machine.backend import Work
+from foreset.plan import giving_up
+from foreset.store.spark_values import collected
+from foreset.store.types import column_names
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+NEAR_ROWS = 1_000_000  # of a stored input that a loop keeps in memory
+MANY_PIECES = 16  # a version in more pieces is put together, or its unions grow without end
+
+
+@dataclass(slots=True)
+class SparkBackend:
+    """The frames of one stratum."""
+
+    versions: Frames
+    counters: dict[str, CounterFrames] = field(default_factory=dict)
+    work: Work = field(default_factory=Work)
+
+    @property
+    def patience(self) -> giving_up.Patience:
+        """Rows cost little beside rounds."""
+        return giving_up.OF_SPARK
+
+    def derive(self, part: Derivation) -> Sequence[Piece]:
+        """One action for all rules."""
+        within = None if part.within is None else self.versions.read(part.within)
+        found = [frame for rule in part.rules if (frame := derive(rule, self.versions, within)) is not None]
+        if not found:
+            return ()
+        if part.target.version is Version.HELD and _cannot_fail(part.rules):
+            return [Piece(union(found))]  # read once, by the very next step, whose action computes it
+        return [self._cut_without(union(found).distinct(), part.without, part.rules)]
+
+    def _cut_without(self, frame: DataFrame, refs: Sequence[Ref], rules: tuple[Rule, ...] = ()) -> Piece:
+        """`frame - refs`: in one action where `refs` are few rows, else its own rows first, to look for those alone."""
+        if all(self.versions.few(ref) for ref in refs):
+            return self._cut(self.versions.less(frame, refs), rules)
+        candidates = self._cut(frame, rules)
+        return self._cut(self.versions.without(candidates, refs)) if candidates.rows else candidates
+
+    def merge(self, target: Ref, source: Ref) -> None:
+        """The pieces of both."""
+        pieces = (*self.versions.stored(target), *self.versions.parts(source))
+        if len(pieces) > MANY_PIECES:
+            pieces = (self._cut(union([piece.frame for piece in pieces])),)
+        self.versions.put(target, *pieces)
+
+    def subtract(self, source: Ref, less: Sequence[Ref]) -> Sequence[Piece]:
+        """The pieces as they are where nothing is taken away."""
+        if not less:
+            return self.versions.parts(source)
+        return [self._cut(self.versions.without(self.versions.read(source), less))]
+
+    def tally(self, relation: str, counts: Sequence[Count]) -> Sequence[Piece]:
+        """One action for all rules of the relation."""
+        frames = [frame for part in counts for frame in self._signed(part)]
+        if not frames:
+            return ()
+        names = column_names(len(self.versions.schemas[relation]))
+        sums = [F.sum(name).alias(name) for name in ("base", "recursive")]
+        rules = tuple(rule for part in counts for rule in part.rules)
+        piece = self._cut(union(frames).groupBy(*names).agg(*sums), rules)
+        if piece.rows:
+            self._counters(relation).changes.append(piece)
+        return [Piece(piece.frame.select(*names), piece.rows)]
+
+    def _signed(self, part: Count) -> list[DataFrame]:
+        sign, none = F.lit(part.sign).cast("bigint"), F.lit(0).cast("bigint")
+        base, recursive = (sign, none) if part.counter is Counter.BASE else (none, sign)
+        found = [frame for rule in part.rules if (frame := derive(rule, self.versions)) is not None]
+        return [frame.withColumn("base", base).withColumn("recursive", recursive) for frame in found]
+
+    def _counters(self, relation: str) -> CounterFrames:
+        return self.counters.setdefault(relation, CounterFrames(len(self.versions.schemas[relation])))
+
+    def pick(self, step: Pick) -> Sequence[Piece]:
+        """Looked up in the stored counters and in this run's changes."""
+        rows = self.versions.read(step.source)
+        standing = self._counters(step.source.relation).standing(rows, step.standing)
+        return [self._cut_without(standing, step.without)]
+
+    def forget(self, relation: str) -> None:
+        """Nothing stored any more, and no changes."""
+        self.counters[relation] = CounterFrames(len(self.versions.schemas[relation]))
+
+    def impossible(self, relation: str) -> Row | None:
+        """A row whose counters cannot be."""
+        wrong = self._counters(relation).impossible()
+        kinds = self.versions.schemas[relation]
+        rows = collected(wrong.select(*column_names(len(kinds))).limit(1), kinds) if wrong is not None else []
+        return rows[0] if rows else None
+
+    def group(self, step: Group) -> Sequence[Piece]:
+        """One action."""
+        return aggregates.group(step, self.versions)
+
+    def aggregate(self, step: Aggregate) -> tuple[Sequence[Piece], Sequence[Piece]]:
+        """Folded in frames."""
+        return aggregates.aggregate(step, self.versions)
+
+    def circles(self, step: Circles) -> Sequence[Piece]:
+        """Few edges are looked at here; of many, every node counts as on a circle, which is exact too."""
+        edges, kinds = self.versions.read(step.source), self.versions.schemas[step.target.relation]
+        nodes = edges.frame.select(*column_names(len(kinds)))
+        if edges.rows is not None and edges.rows <= MOST_EDGES:
+            return [circling(edges.frame, nodes, kinds)]
+        return [self._cut(nodes.distinct())]
+
+    def spread(self, step: Spread) -> tuple[Sequence[Piece], Sequence[Piece]]:
+        """By way of the driver."""
+        return spread(step, self.versions)
+
+    def follow(self, step: Follow) -> Sequence[Piece]:
+        """One action."""
+        rows = follow(step, self.versions)
+        return () if rows is None else [self._cut(rows)]
+
+    def keep_near(self, body: Sequence[Step]) -> None:
+        """Compute the stored inputs of a loop once: in each round, Delta would look for their files anew."""
+        for ref in {stored for named in read_by(body) for stored in self.versions.stored_for(named)}:
+            pieces = self.versions.stored(ref)
+            self.versions.put(ref, *(self._cut(piece.frame) if _worth_keeping(piece) else piece for piece in pieces))
+
+    def after_step(self) -> None:
+        """Spark cleans up after itself."""
+
+    def _cut(self, frame: DataFrame, rules: tuple[Rule, ...] = ()) -> Piece:
+        try:
+            return cut(frame)
+        except PySparkException as error:
+            raise explain_failure(error, rules, self.versions) from error
+
+
+def _worth_keeping(piece: Piece) -> bool:
+    return not piece.computed and piece.rows is not None and piece.rows <= NEAR_ROWS
+
+
+def _cannot_fail(rules: tuple[Rule, ...]) -> bool:
+    """True when no expression is evaluated that a failure would have to be traced to."""
+    return all(isinstance(literal, Atom | Negation) for rule in rules for literal in rule.body)
