@@ -1,16 +1,9 @@
 """Capture: what each source gained and lost, netted and staged."""
 
-from __future__ import annotations
-
 import sys
 
-from foreset.refresh.jobs import parser, run
-
-
-def main() -> int:
-    """Capture every source that has no mark yet."""
-    return run(parser(__doc__ or "").parse_args(), "capture")
-
+from foreset.plan.stages import CAPTURE
+from foreset.refresh.jobs import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(CAPTURE, __doc__ or ""))

@@ -1,16 +1,9 @@
-"""Close: say how the refresh ended; one that ended without a word has failed, and must keep nobody waiting."""
-
-from __future__ import annotations
+"""Close: say how the refresh ended. One that ended without a word has failed; run it last, whatever happened."""
 
 import sys
 
-from foreset.refresh.jobs import parser, run
-
-
-def main() -> int:
-    """Run it last, whatever happened."""
-    return run(parser(__doc__ or "").parse_args(), "close")
-
+from foreset.plan.stages import CLOSE
+from foreset.refresh.jobs import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(CLOSE, __doc__ or ""))

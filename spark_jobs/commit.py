@@ -1,16 +1,9 @@
-"""Commit: write each changed view once, then the one manifest row."""
-
-from __future__ import annotations
+"""Commit: write each changed view once, then the one manifest row; exit 4 when another refresh came first."""
 
 import sys
 
-from foreset.refresh.jobs import parser, run
-
-
-def main() -> int:
-    """Publish; exit 4 when another refresh came first."""
-    return run(parser(__doc__ or "").parse_args(), "commit")
-
+from foreset.plan.stages import COMMIT
+from foreset.refresh.jobs import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(COMMIT, __doc__ or ""))

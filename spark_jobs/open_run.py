@@ -1,22 +1,9 @@
 """Open a refresh: freeze its plan, allocate its epoch, record the versions of its sources."""
 
-from __future__ import annotations
-
 import sys
-from pathlib import Path
 
-from foreset.refresh.jobs import parser, run
-
-
-def main() -> int:
-    """Open, or open again after a crash."""
-    arguments = parser(__doc__ or "")
-    arguments.add_argument("--spec", type=Path, required=True, help="the spec file")
-    arguments.add_argument("--mode", default="auto")
-    arguments.add_argument("--verify", default="200")
-    arguments.add_argument("--note", default="")
-    return run(arguments.parse_args(), "open")
-
+from foreset.plan.stages import OPEN
+from foreset.refresh.jobs import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(OPEN, __doc__ or ""))

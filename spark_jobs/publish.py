@@ -1,16 +1,9 @@
-"""Publish: bring exports up to the committed refresh."""
-
-from __future__ import annotations
+"""Publish: bring exports up to the committed refresh; may be repeated."""
 
 import sys
 
-from foreset.refresh.jobs import parser, run
-
-
-def main() -> int:
-    """Bring exports up; may be repeated."""
-    return run(parser(__doc__ or "").parse_args(), "publish")
-
+from foreset.plan.stages import PUBLISH
+from foreset.refresh.jobs import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(PUBLISH, __doc__ or ""))

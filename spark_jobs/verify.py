@@ -1,16 +1,9 @@
-"""Verify the staged result by recomputation, before anything is published."""
-
-from __future__ import annotations
+"""Verify the staged result by recomputation, before anything is published; exit 3 when a row differs."""
 
 import sys
 
-from foreset.refresh.jobs import parser, run
-
-
-def main() -> int:
-    """Verify as the plan says; exit 3 when a row differs."""
-    return run(parser(__doc__ or "").parse_args(), "verify")
-
+from foreset.plan.stages import VERIFY
+from foreset.refresh.jobs import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(VERIFY, __doc__ or ""))

@@ -36,7 +36,7 @@ from foreset.orchestrate.dags import load_dags
 from foreset.orchestrate.places import places_beside
 
 MARKS = pathlib.Path(__file__).resolve().parents[1] / "marks"
-told = operators.PhaseOperator._listen
+told = operators.StageOperator._listen
 
 def deadly(self, event):
     told(self, event)
@@ -47,7 +47,7 @@ def deadly(self, event):
         for pid in victims or [os.getpid()]:
             os.kill(pid, signal.SIGKILL)
 
-operators.PhaseOperator._listen = deadly
+operators.StageOperator._listen = deadly
 for dag in load_dags(places_beside(__file__)):
     globals()[dag.dag_id] = dag
 """

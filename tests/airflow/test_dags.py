@@ -26,6 +26,7 @@ from foreset.errors import (
 from foreset.orchestrate.dags_folder import FILES, dags_folder
 from foreset.orchestrate.places import Places
 from foreset.orchestrate.specs import load_groups
+from foreset.plan.stages import Stage
 from foreset.store.capture import faults
 
 pytestmark = pytest.mark.airflow
@@ -121,13 +122,10 @@ def test_the_graph_is_the_refresh(parsed: tuple[Path, dict]) -> None:
     assert found["edges"]["foreset_diamond"] == {
         "session": ["close", "open"],
         "open": ["capture"],
-        "capture": ["stratum_1.delete", "stratum_1.insert", "stratum_2.delete", "stratum_2.insert"],
-        "stratum_1.delete": ["stratum_1.insert"],
-        "stratum_1.insert": ["stratum_3.delete", "stratum_3.insert"],  # both: a skipped `delete` holds nothing back
-        "stratum_2.delete": ["stratum_2.insert"],
-        "stratum_2.insert": ["stratum_3.delete", "stratum_3.insert"],
-        "stratum_3.delete": ["stratum_3.insert"],
-        "stratum_3.insert": ["verify"],
+        "capture": ["stratum_1", "stratum_2"],
+        "stratum_1": ["stratum_3"],
+        "stratum_2": ["stratum_3"],
+        "stratum_3": ["verify"],
         "verify": ["quality"],
         "quality": ["commit"],
         "commit": ["publish"],
@@ -160,8 +158,7 @@ def test_a_dag_says_what_its_spec_says(parsed: tuple[Path, dict]) -> None:
         "foreset://view/diamond/left", "foreset://view/diamond/right", "foreset://view/diamond/both",
     ]  # fmt: skip
     assert [name for name, task in tasks.items() if task.get("outlets")] == ["publish"]
-    shown = json.dumps(dag["task_group"], ensure_ascii=False)
-    assert "1 · left · counting" in shown
+    assert tasks["stratum_1"]["_task_display_name"] == "1 · left · counting"
 
 
 def test_a_worker_loads_only_its_own_dag(specs: Path) -> None:
@@ -208,12 +205,12 @@ def test_what_a_task_found_makes_others_needless(specs: Path) -> None:
     def needless(task: str, **facts: object) -> set[str]:
         return {one.task_id for one in dag.task_dict[task]._needless(facts)}
 
-    strata = {f"stratum_{n}.{part}" for n in (1, 2, 3) for part in ("delete", "insert")}
+    strata = {f"stratum_{n}" for n in (1, 2, 3)}
     end = {"verify", "quality", "commit", "publish"}
     assert needless("capture", status="unchanged") == strata | end, "`close` is never skipped"
-    assert needless("capture", status="moved", idle=[2], built=[1]) == {
-        "stratum_2.delete", "stratum_2.insert", "stratum_1.delete",
-    }  # fmt: skip
+    assert needless("capture", status="moved", idle=[2]) == {"stratum_2"}
+    assert needless("capture", status="moved", idle=[]) == set()
+    assert needless("stratum_1", strategy="insert", idle=False) == set()
     assert needless("open", status="held") == {"capture"} | strata | end
     assert needless("quality", status="dry-run") == {"commit", "publish"}
     assert needless("quality", status="passed") == set()
@@ -236,7 +233,7 @@ def test_only_what_may_pass_the_next_time_is_tried_again(
     from airflow.sdk.exceptions import AirflowFailException
 
     from foreset.orchestrate.dags import load_dags
-    from foreset.orchestrate.operators import PhaseOperator
+    from foreset.orchestrate.operators import StageOperator
 
     dag = next(dag for dag in load_dags(Places(specs, "warehouse")) if dag.dag_id == "foreset_diamond")
     pushed: dict[str, dict] = {}
@@ -244,11 +241,11 @@ def test_only_what_may_pass_the_next_time_is_tried_again(
     ti = SimpleNamespace(try_number=3, max_tries=3 if tries_left else 2, xcom_push=push)
     performed: list[str] = []
 
-    def fails(_: object, context: object, phase: str) -> None:
-        performed.append(phase)
+    def fails(_: object, context: object, stage: Stage) -> None:
+        performed.append(stage.name)
         raise error
 
-    monkeypatch.setattr(PhaseOperator, "_perform", fails)
+    monkeypatch.setattr(StageOperator, "_perform", fails)
     with pytest.raises(AirflowFailException if final else type(error)):
         dag.task_dict["verify"].execute({"ti": ti})
     assert pushed["failure"]["exit"] == error.exit_code
@@ -276,20 +273,20 @@ def test_a_task_that_fails_in_any_way_is_told_to_the_warehouse(specs: Path, tmp_
         found = last_failure(Layout(str(tmp_path), "diamond"), 0)
         assert found is not None
         assert (found.message, found.error) == (f"lost in {name}", "SourceError")
-        assert found.phase == (name.split(".")[0].replace("_", "-") if "." in name else name)
+        assert found.phase == name.replace("_", "-")
 
 
 def test_a_group_on_hold_is_skipped_with_the_reason(specs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from airflow.sdk.exceptions import AirflowSkipException
 
     from foreset.orchestrate.dags import load_dags
-    from foreset.orchestrate.operators import PhaseOperator
+    from foreset.orchestrate.operators import StageOperator
 
     dag = next(dag for dag in load_dags(Places(specs, "warehouse")) if dag.dag_id == "foreset_diamond")
     skipped: list[str] = []
     facts = {"status": "held", "reason": "group diamond is on hold", "hint": "release it"}
-    monkeypatch.setattr(PhaseOperator, "_perform", lambda *_: facts)
-    monkeypatch.setattr(PhaseOperator, "skip", lambda _, tasks, **__: skipped.extend(task.task_id for task in tasks))
+    monkeypatch.setattr(StageOperator, "_perform", lambda *_: facts)
+    monkeypatch.setattr(StageOperator, "skip", lambda _, tasks, **__: skipped.extend(task.task_id for task in tasks))
     with pytest.raises(AirflowSkipException, match="on hold; release it"):
         dag.task_dict["open"].execute({"ti": SimpleNamespace(xcom_push=lambda **_: None)})
     assert {"capture", "verify", "commit", "publish"} <= set(skipped)

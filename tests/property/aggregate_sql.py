@@ -308,9 +308,7 @@ def _unknown(one: SetOf, rule: Rule) -> set[str]:
     return (_names(one) - select.at.keys() - bare - {*one.free}) & _named_beside(one, rule)
 
 
-def _set(
-    one: SetOf, number: int, outside: Outside, named: set[str], around: _Select
-) -> tuple[str, list[str], Outside]:
+def _set(one: SetOf, number: int, outside: Outside, named: set[str], around: _Select) -> tuple[str, list[str], Outside]:
     """The groups of a set with what is made of it, the variables that it gives, and those that it takes."""
     inner = _conjunction(one, around.columns, number, outside)
     gathered = {v.name for term in one.elements for v in variables(term)}

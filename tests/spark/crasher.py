@@ -26,28 +26,32 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import foreset
+from foreset.plan.stages import VERIFY
+from foreset.refresh import runner
+
 POINTS = {
     "C1 epoch allocated, vector not recorded": ("foreset.store.epochs:_recorded", "before"),
     "C2 vector recorded": ("foreset.store.epochs:_recorded", "after"),
-    "captured, not maintained": ("foreset.refresh.whole:maintain", "before"),
+    "captured, not maintained": ("foreset.refresh.runner:maintain", "before"),
     "C3 differential written, stratum not marked": ("foreset.refresh.maintaining:_stage_view", "after"),
-    "one stratum of two maintained": ("foreset.refresh.whole:maintain", "after"),
+    "one stratum of two maintained": ("foreset.refresh.runner:maintain", "after"),
     "C4 log entry not published": ("foreset.store.signed:append_arrow", "torn"),
     "C7 reset to the pin, not written": ("foreset.store.write_once:_reset", "after"),
     "C9 verification failed, abort half done": ("foreset.refresh.whole:close_run", "refused"),
-    "C13 published, caller not told": ("foreset.refresh.whole:publish", "after"),
-    "C8 all staged, not verified": ("foreset.refresh.whole:verify", "before"),
-    "C10 verified, not committed": ("foreset.refresh.whole:commit", "before"),
+    "C13 published, caller not told": ("foreset.refresh.publishing:publish", "after"),
+    "C8 all staged, not verified": ("foreset.refresh.checking:verify", "before"),
+    "C10 verified, not committed": ("foreset.refresh.committing:commit", "before"),
     "C5 a view version published, not noted": ("foreset.store.write_once:_identified", "before"),
     "C6 one view of two written": ("foreset.refresh.committing:_write_view", "after"),
     "C11 all written, manifest not": ("foreset.store.manifest:commit", "before"),
     "C12 manifest durable, answer lost": ("foreset.store.manifest:commit", "after"),
-    "C14 committed, not published": ("foreset.refresh.whole:publish", "before"),
+    "C14 committed, not published": ("foreset.refresh.publishing:publish", "before"),
 }
 PAUSES = {
-    "asleep, captured": ("foreset.refresh.whole:maintain", "before"),
-    "asleep, all staged": ("foreset.refresh.whole:verify", "before"),
-    "asleep, verified": ("foreset.refresh.whole:commit", "before"),
+    "asleep, captured": ("foreset.refresh.runner:maintain", "before"),
+    "asleep, all staged": ("foreset.refresh.checking:verify", "before"),
+    "asleep, verified": ("foreset.refresh.committing:commit", "before"),
     "asleep, views written": ("foreset.store.manifest:commit", "before"),
 }
 
@@ -64,7 +68,7 @@ def plant(point: str) -> None:
         refuse()
 
     def deadly(*args: Any, **kwargs: Any) -> Any:
-        setattr(module, name, honest)
+        instead(module, name, deadly, honest)
         if when == "torn":
             tear(Path(args[0]))
         if when != "after":
@@ -74,7 +78,13 @@ def plant(point: str) -> None:
         os.kill(os.getpid(), sent)
         return result
 
-    setattr(module, name, deadly)
+    instead(module, name, honest, deadly)
+
+
+def instead(module: Any, name: str, function: Callable[..., Any], other: Callable[..., Any]) -> None:
+    """Put another function in place of one, also where the list of stages names it."""
+    setattr(module, name, other)
+    runner.DOES.update({stage: other for stage, does in runner.DOES.items() if does is function})
 
 
 def tear(table: Path) -> None:
@@ -88,19 +98,16 @@ def tear(table: Path) -> None:
 
 def refuse() -> None:
     """Let verification fail."""
-    import foreset.refresh.whole
 
     def refused(_: object) -> None:
         raise foreset.VerificationFailed("planted")
 
-    foreset.refresh.whole.verify = refused  # type: ignore[assignment]
+    runner.DOES[VERIFY] = refused
 
 
 def main() -> int:
     """Refresh, and die if a point is named."""
     warehouse, specs, group, refresh_id, point, spark, *more = sys.argv[1:]
-    import foreset.refresh.whole
-
     if point:
         plant(point)
     try:

@@ -1,8 +1,9 @@
-"""Deletion and insertion of a stratum as tasks of their own: each in a new context, as in a new process."""
+"""Strata in tasks, killed in their deletion, behind it and in their insertion: a retry goes on in a new context."""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +17,6 @@ from foreset.refresh.committing import commit
 from foreset.refresh.context import Context
 from foreset.refresh.maintaining import maintain
 from foreset.refresh.opening import open_refresh, reopen
-from foreset.store.layout import Layout
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,66 +62,62 @@ def views(pairs: set[str]) -> dict[str, set[str]]:
     return {"closure": closure, "counted": closure, "middle": middle, "apart": apart, "anew": {w[0] for w in apart}}
 
 
-def in_parts(spark: SparkSession, layout: Layout, spec: tuple[str, str], refresh_id: str) -> dict[str, Any]:
-    """A refresh, each part in a context of its own; the marks of the parts."""
-    opened = open_refresh(spark, layout, spec, Request(refresh_id, "incremental"))
-    assert isinstance(opened, Context)
-    capture_all(opened)
-    marks = {}
-    for stratum in opened.layering.strata:
-        for part in ("delete", "insert"):
-            key = f"{stratum.names[0]} {part}"
-            marks[key] = maintain(reopen(spark, layout, refresh_id), stratum.number, part)
-    verify(reopen(spark, layout, refresh_id))
-    commit(reopen(spark, layout, refresh_id))
-    return marks
+DEATHS: dict[str, tuple[Any, str]] = {
+    "insertion": (maintaining, "_stage_view"),
+    "deletion": (phase_break, "save"),
+    "between": (maintaining, "_keep"),
+}
 
 
-@pytest.mark.parametrize("crash", ["", "delete", "between", "insert"][: None if os.environ.get("FORESET_LONG") else 1])
-def test_in_two_parts(crash: str, world: World, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("death", [*DEATHS, ""][: None if os.environ.get("FORESET_LONG") else 1])
+def test_in_parts(death: str, world: World, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each stratum in a task that dies, and in another one that goes on."""
     world.spec(SPEC)
     wh = world.open()
     world.settle()
     world.delete("bc")
     world.delete("ea")
     world.insert("hd ga")
-    layout, spec = wh.layout("reach"), wh.spec("reach")
-    if crash:
-        begins = {"delete": (phase_break, "save"), "between": (phase_break, "load")}
-        point = {**begins, "insert": (maintaining, "_stage_view")}
-        with monkeypatch.context() as patch:
-            module, name = point[crash]
-            honest = getattr(module, name)
-
-            def deadly(*args: Any) -> Any:
-                honest(*args)
-                raise Killed
-
-            patch.setattr(module, name, deadly)
-            with pytest.raises(Killed):
-                in_parts(spark, layout, spec, "night")
-        assert words(wh.read("reach.closure")) == closed(PAPER)
-    marks = in_parts(spark, layout, spec, "night")
+    layout = wh.layout("reach")
+    opened = open_refresh(spark, layout, wh.spec("reach"), Request("night", "incremental"))
+    assert isinstance(opened, Context)
+    capture_all(opened)
+    marks: dict[str, Any] = {}
+    for stratum in opened.layering.strata:
+        if death:
+            with monkeypatch.context() as patch, suppress(Killed):
+                patch.setattr(*DEATHS[death], deadly(*DEATHS[death]))
+                maintain(reopen(spark, layout, "night"), stratum.number, in_parts=True)
+        context = reopen(spark, layout, "night")
+        marks[stratum.names[0]] = maintain(context, stratum.number, in_parts=True)
+        marks[f"{stratum.names[0]} before"] = context.mark(f"stratum-{stratum.number}-delete")
+    assert words(wh.read("reach.closure")) == closed(PAPER)
+    verify(reopen(spark, layout, "night"))
+    commit(reopen(spark, layout, "night"))
 
     before, after = views(set(PAPER.split())), views({*PAPER.split(), "hd", "ga"} - {"bc", "ea"})
     for view, rows in after.items():
         assert words(wh.read(f"reach.{view}")) == rows, view
         plus, minus = wh.changes(f"reach.{view}")
         assert (words(plus), words(minus)) == (rows - before[view], before[view] - rows), view
-        first, second = marks[f"{view} delete"], marks[f"{view} insert"]
-        assert first["strategy"] == second["strategy"] == STRATEGIES[view]
-        assert first["reason"] == second["reason"]
-        assert second["rows"] == plus.num_rows + minus.num_rows
-        assert second["seconds"] >= first["seconds"]
-        assert second["rounds"] >= first["rounds"]
-    assert marks["closure delete"]["rows"] >= len(before["closure"] - after["closure"])
-    assert "no deletion phase" in marks["anew delete"]["note"]
+        first, whole = marks[f"{view} before"], marks[view]
+        assert whole["strategy"] == STRATEGIES[view]
+        assert whole["rows"] == plus.num_rows + minus.num_rows
+        if first is None:
+            assert whole["strategy"] == "recompute", "which has no deletion phase"
+            continue
+        assert (first["strategy"], first["reason"]) == (whole["strategy"], whole["reason"])
+        assert whole["seconds"] >= first["seconds"]
+        assert whole["rounds"] >= first["rounds"]
+    assert marks["closure before"]["rows"] >= len(before["closure"] - after["closure"])
     assert wh.manifest("reach")[-1]["seq"] == 2
     world.delete("dc")
     assert world.settle(mode="incremental", verify="full").verification["verdict"] == "passed"
 
 
-def test_all_goes_on_from_a_finished_deletion(world: World, spark: SparkSession) -> None:
+def test_a_retry_goes_on_from_a_finished_deletion(
+    world: World, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A refresh that Airflow began, and the command line ends; what was chosen first stays."""
     world.spec(f"{GROUP}{CLOSURE}    strategy: dredf\n")
     wh = world.open()
@@ -129,14 +125,33 @@ def test_all_goes_on_from_a_finished_deletion(world: World, spark: SparkSession)
     world.delete("bc")
     context = open_refresh(spark, wh.layout("reach"), wh.spec("reach"), Request("night", "incremental"))
     assert isinstance(context, Context)
-    deleted = maintain(context, 1, "delete")
+    capture_all(context)
+    with monkeypatch.context() as patch:
+        patch.setattr(maintaining, "_stage_view", deadly(maintaining, "_stage_view"))
+        with pytest.raises(Killed):
+            maintain(context, 1, in_parts=True)
+    deleted = context.mark("stratum-1-delete")
+    assert deleted is not None
     assert deleted["strategy"] == "dredf"
-    assert maintain(context, 1, "delete") == deleted
     # In another mode the choice would be another one, but it has been made.
     other = reopen(spark, wh.layout("reach"), "night")
     object.__setattr__(other.plan, "mode", "recompute")
+    ran: list[str] = []
+    other.listen = lambda event: ran.append(event["phase"]) if event["event"] == "phase" else None
     done = maintain(other, 1)
+    assert ran == ["insert"], "what was deleted is not looked for again"
     assert done["strategy"] == deleted["strategy"]
-    assert maintain(other, 1, "delete") == done
+    assert maintain(other, 1, in_parts=True) == done
     assert wh.refresh("reach", refresh_id="night", verify="full").seq == 2
     assert words(wh.read("reach.closure")) == closed(set(PAPER.split()) - {"bc"})
+
+
+def deadly(module: Any, name: str) -> Any:
+    """A function, and then the end."""
+    honest = getattr(module, name)
+
+    def dies(*args: Any) -> None:
+        honest(*args)
+        raise Killed
+
+    return dies

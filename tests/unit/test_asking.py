@@ -17,7 +17,8 @@ from foreset.domains import registry
 from foreset.domains.provider import DomainFailed
 from foreset.errors import SourceError
 from foreset.plan.frozen import Request
-from foreset.refresh.phases import Job, perform
+from foreset.plan.stages import CAPTURE, COMMIT, OPEN, PUBLISH, QUALITY, STRATA, VERIFY, Stage
+from foreset.refresh.tasks import Job, perform
 from foreset.warehouse import Warehouse
 
 SPEC = """\
@@ -149,28 +150,27 @@ def test_a_load_and_nights(wh: Warehouse, book: Book, tmp_path: Path) -> None:
 
 
 def test_what_is_recorded_is_what_a_retry_takes(wh: Warehouse, book: Book, tmp_path: Path) -> None:
-    """An answer is pinned for the refresh, also where a later phase begins anew."""
+    """An answer is pinned for the refresh, also where a later stage begins anew."""
     layout = wh.layout("faces")
 
-    def phase(name: str, stratum: int = 0) -> dict:
+    def done(stage: Stage, stratum: int = 0) -> dict:
         request = Request(refresh_id="night")
         spec = str(tmp_path / "specs/faces.yaml")
-        return perform(Job(name, layout.root, "faces", request, stratum, spec, "nowhere", again=True))
+        return perform(Job(stage, layout.root, "faces", request, stratum, spec, "nowhere", again=True))
 
-    phase("open")
-    assert phase("capture")["status"] == "moved"
+    done(OPEN)
+    assert done(CAPTURE)["status"] == "moved"
     for number in range(1, 6):
-        phase("insert", number)
+        done(STRATA, number)
     asked = list(book.asked)
     for mark in Path(layout.runs).glob("*/marks/stratum-*.json"):
         mark.unlink()
     book.city["ann"] = ["Bonn"]
     strata = len(read_strata(wh))
     for number in range(1, strata + 1):
-        phase("delete", number)
-        phase("insert", number)
-    for name in ("verify", "quality", "commit", "publish"):
-        phase(name)
+        done(STRATA, number)
+    for stage in (VERIFY, QUALITY, COMMIT, PUBLISH):
+        done(stage)
     assert sorted(set(book.asked)) == sorted(book.asked), f"asked twice: {book.asked}, first {asked}"
     assert ("ann", "Rome") in rows(wh.read("faces.lives"))
 

@@ -21,8 +21,10 @@ from foreset.errors import (
     VerificationFailed,
 )
 from foreset.plan.frozen import Request
-from foreset.refresh.phases import Job, perform
+from foreset.plan.stages import OPEN, VERIFY
+from foreset.refresh import runner
 from foreset.refresh.record_failure import described, next_command, note_ended, note_failure
+from foreset.refresh.tasks import Job, perform
 from foreset.reports.headline import group_headline
 from foreset.reports.model import State
 from foreset.reports.pages import run_page
@@ -59,7 +61,7 @@ def found_again(world: World) -> None:
 
 
 def job(world: World) -> None:
-    perform(Job("open", world.root, "reach", Request("r2"), spec=str(world.specs / "reach.yaml"), spark=NOWHERE))
+    perform(Job(OPEN, world.root, "reach", Request("r2"), spec=str(world.specs / "reach.yaml"), spark=NOWHERE))
 
 
 BY = {"python": lambda world: world.open().refresh("reach", refresh_id="r2"), "job": job}
@@ -122,7 +124,7 @@ def test_a_phase_in_the_middle_is_named(world: World, monkeypatch: pytest.Monkey
     def differs(_: object) -> None:
         raise VerificationFailed("1 of 200 checked rows differ", "report this")
 
-    monkeypatch.setattr("foreset.refresh.whole.verify", differs)
+    monkeypatch.setitem(runner.DOES, VERIFY, differs)
     with pytest.raises(VerificationFailed):
         world.open().refresh("reach", refresh_id="r2")
     text, attempt = status(world)
@@ -159,7 +161,7 @@ def test_a_full_disk_at_the_start_of_a_job_is_told_in_plain_words(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("foreset.refresh.phases.open_refresh", full)
+    monkeypatch.setattr("foreset.refresh.tasks.open_refresh", full)
     with pytest.raises(EnvironmentFault, match="the disk is full, during the opening of a refresh of group reach"):
         job(world)
 

@@ -12,8 +12,9 @@ from tests.cli_runner import foreset
 from tests.unit.test_forecast import World
 
 from foreset.errors import EnvironmentFault, EvaluationError, SourceError
+from foreset.plan.stages import STRATA
 from foreset.refresh.machine_faults import explained, plain_words
-from foreset.refresh.record_failure import at_phase, failures_told
+from foreset.refresh.record_failure import at_stage, failures_told
 from foreset.store import epochs, manifest
 from foreset.store.layout import Layout
 
@@ -67,14 +68,14 @@ def test_what_is_plain_already_stays() -> None:
     assert explained(interrupt, "x") is interrupt
 
 
-def test_the_phase_that_failed_is_named_and_not_the_first_without_a_mark() -> None:
+def test_the_stage_that_failed_is_named_and_not_the_first_without_a_mark() -> None:
     """Of strata side by side, an earlier one may be unfinished when a later one fails."""
     heard: list[dict[str, object]] = []
     context = SimpleNamespace(layout=SimpleNamespace(group="reach"), listen=heard.append)
     with (
         pytest.raises(EnvironmentFault, match="during stratum-4 of group reach"),
-        failures_told(context),  # type: ignore[arg-type]
-        at_phase("stratum-4"),
+        failures_told(context, STRATA),  # type: ignore[arg-type]
+        at_stage("stratum-4"),
     ):
         raise OSError(errno.ENOSPC, "No space left on device")
     (event,) = heard

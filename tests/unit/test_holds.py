@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
@@ -12,8 +11,9 @@ from tests.roads import CLOSURE, GROUP, PAPER, World, closed, words
 
 from foreset.errors import Fenced, Held
 from foreset.plan.frozen import Request
+from foreset.plan.stages import CLOSE, OPEN
 from foreset.refresh import jobs, opening
-from foreset.refresh.phases import Job, perform
+from foreset.refresh.tasks import Job, perform
 from foreset.reports.headline import group_headline, headline
 from foreset.reports.reading import latest_run, read_history, read_run
 from foreset.store import epochs, holds
@@ -92,11 +92,11 @@ def test_what_takes_in_nothing_still_works(world: World, layout: Layout) -> None
 
 def test_airflow_skips_and_calls_nobody(world: World, layout: Layout) -> None:
     roll_back(layout, 1, "back", hold="gx is wrong")
-    job = Job("open", world.root, "reach", Request("night"), spec=str(world.specs / "reach.yaml"), spark=NOWHERE)
+    job = Job(OPEN, world.root, "reach", Request("night"), spec=str(world.specs / "reach.yaml"), spark=NOWHERE)
     facts = perform(job)
     assert facts["status"] == "held"
     assert "gx is wrong" in facts["reason"]
-    assert perform(Job("close", world.root, "reach", Request("night")))["status"] == "held"
+    assert perform(Job(CLOSE, world.root, "reach", Request("night")))["status"] == "held"
     assert read_history(layout).runs[0].refresh_id == "back"
     assert last_failure(layout, 3) is None
     page = headline(read_run(layout, "night", "success"))
@@ -108,10 +108,10 @@ def test_jobs_of_other_schedulers_stop_by_its_exit_code(
     world: World, layout: Layout, capsys: pytest.CaptureFixture[str]
 ) -> None:
     roll_back(layout, 1, "back", hold="gx is wrong")
-    named = {"warehouse": world.root, "group": "reach", "refresh_id": "night", "again": False, "spark": NOWHERE}
-    assert jobs.run(argparse.Namespace(**named, spec=world.specs / "reach.yaml"), "open") == Held.exit_code == 6
+    named = ["--warehouse", world.root, "--group", "reach", "--refresh-id", "night", "--spark", NOWHERE]
+    assert jobs.run(OPEN, "", [*named, "--spec", str(world.specs / "reach.yaml")]) == Held.exit_code == 6
     assert "gx is wrong" in json.loads(capsys.readouterr().out)["reason"]
-    assert jobs.run(argparse.Namespace(**named), "close") == 0
+    assert jobs.run(CLOSE, "", named) == 0
 
 
 def test_a_rollback_that_fails_holds_nothing(layout: Layout) -> None:

@@ -113,7 +113,9 @@ def run(here: Path, job: str, *more: str) -> dict:
         patch.setattr(sys, "argv", [job, *common, *more])
         said: list[str] = []
         patch.setattr(sys.stdout, "write", said.append)
-        assert runpy.run_path(str(JOBS / f"{job}.py"))["main"]() == 0
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_path(str(JOBS / f"{job}.py"), run_name="__main__")
+    assert ended.value.code == 0
     return dict(json.loads("".join(said)))
 
 

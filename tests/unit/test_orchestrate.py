@@ -20,6 +20,7 @@ from foreset.orchestrate.places import places_beside
 from foreset.orchestrate.specs import load_group, load_groups
 from foreset.orchestrate.standalone import Project, environment
 from foreset.orchestrate.telling import progress, sentences
+from foreset.plan.stages import CAPTURE, COMMIT, QUALITY, STRATA, TRIAL
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -108,19 +109,22 @@ def test_groups_are_found_by_file_or_by_name(tmp_path: Path) -> None:
 
 def test_tasks_say_in_words_what_they_found() -> None:
     source = {"inserted": 12, "deleted": 3400, "rows": 5, "taken_whole": False, "reason": ""}
-    moved = {"status": "moved", "sources": {"edge": source}, "idle": [2], "built": []}
-    assert list(sentences("capture", moved)) == [
+    moved = {"status": "moved", "sources": {"edge": source}, "idle": [2]}
+    assert list(sentences(CAPTURE, moved)) == [
         "edge: +12 -3,400 of 5 rows",
         "no change reaches the strata 2: they are skipped",
     ]
     quiet = {"status": "unchanged", "seq": 7, "sources": {}}
-    assert list(sentences("capture", quiet)) == ["no source has moved since seq 7: the refresh ends here"]
-    assert list(sentences("commit", {"status": "unchanged", "seq": 7})) == [
+    assert list(sentences(CAPTURE, quiet)) == ["no source has moved since seq 7: the refresh ends here"]
+    assert list(sentences(COMMIT, {"status": "unchanged", "seq": 7, "because": "no source had moved"})) == [
         "no source had moved: there is nothing to do"
     ]
-    assert list(sentences("commit", {"status": "committed", "seq": 8})) == ["seq 8 is committed: readers see it now"]
-    assert "nothing left to do" in next(sentences("insert", {"status": "committed", "seq": 8}))
-    assert next(sentences("quality", {"status": "passed", "checked": 0})) == "no view has expectations"
+    assert list(sentences(COMMIT, {"status": "dry-run", "seq": 7, "because": TRIAL.because})) == [
+        "it was only tried: there is nothing to do"
+    ], "and not that seq 7 is committed"
+    assert list(sentences(COMMIT, {"status": "committed", "seq": 8})) == ["seq 8 is committed: readers see it now"]
+    assert "nothing left to do" in next(sentences(STRATA, {"status": "committed", "seq": 8}))
+    assert next(sentences(QUALITY, {"status": "passed", "checked": 0})) == "no view has expectations"
     assert progress({"event": "round", "stratum": 3, "round": 2, "rows": {"x": 1200, "y": None}}) == (
         "stratum 3: round 2, 1,200 new rows"
     )

@@ -10,6 +10,8 @@ from tests.roads import CLOSURE, GROUP, World
 
 from foreset.errors import EnvironmentFault
 from foreset.ir import records
+from foreset.plan.stages import COMMIT
+from foreset.refresh import runner
 from foreset.reports.reading import read_history
 from foreset.store import rows
 from foreset.store.manifest import newest
@@ -61,7 +63,7 @@ def test_a_run_of_a_newer_release_is_not_gone_on_with(world: World, name: str, m
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("foreset.refresh.whole.commit", killed)
+    monkeypatch.setitem(runner.DOES, COMMIT, killed)
     with pytest.raises(KeyboardInterrupt):
         world.open().refresh("reach", refresh_id="r1")
     monkeypatch.undo()

@@ -143,9 +143,7 @@ def test_at_work_and_then_silent(nights: Nights) -> None:
 def test_tried_out(nights: Nights) -> None:
     nights.night("n1")
     epochs.close_run(nights.open("n2"), "dry-run")
-    assert first_line(nights, "n2") == (
-        "Nothing published. This was a dry run. Readers see refresh 1 of DATE."
-    )
+    assert first_line(nights, "n2") == ("Nothing published. This was a dry run. Readers see refresh 1 of DATE.")
 
 
 def test_rolled_back(nights: Nights) -> None:

@@ -12,7 +12,7 @@ from tests.cli_runner import foreset as cli
 from tests.roads import CLOSURE, EDGE, GROUP, World, closed, words
 
 from foreset.errors import ForesetError, UsageError
-from foreset.refresh import opening, whole
+from foreset.refresh import opening, runner
 from foreset.store import epochs
 from foreset.store.rollback import roll_back
 from foreset.warehouse import Warehouse
@@ -113,7 +113,7 @@ def test_a_command_that_is_ended_from_outside_closes_its_run(
         return False
 
     with monkeypatch.context() as patch:
-        patch.setattr(whole, "nothing_moved", ended)
+        patch.setattr(runner, "nothing_moved", ended)
         with pytest.raises(SystemExit) as told:
             cli("refresh", "reach", "-q", *where(world))
     assert told.value.code == 128 + signal.SIGTERM

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-
 class Format(StrEnum):
     """How rows are written."""
 

@@ -53,7 +53,6 @@ class Tonight:
             case State.WAITING:
                 return "not reached"
 
-
     @property
     def counts(self) -> tuple[str, ...]:
         """Rows that came and rows that went, as far as any did."""

@@ -35,9 +35,7 @@ def fold_all(step: Aggregate, read: Read, gather: Gather | None = None) -> Outco
     """
     aggregation = step.aggregation
     width = aggregation.groups
-    came, went = (
-        groups_of(read(Ref(aggregation.members, v)), aggregation) for v in (Version.PLUS, Version.MINUS)
-    )
+    came, went = (groups_of(read(Ref(aggregation.members, v)), aggregation) for v in (Version.PLUS, Version.MINUS))
     touched = dict.fromkeys((*came, *went))
     if not touched:
         return Outcome((), (), 0, 0)

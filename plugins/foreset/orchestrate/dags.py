@@ -1,8 +1,8 @@
 """From a spec to its DAG: the graph is the refresh.
 
-`open -> capture -> stratum_<n>.delete -> stratum_<n>.insert -> verify -> quality -> commit -> publish`, where the
-edges between strata are those of the views, so independent strata run side by side. `session` is the set-up of all
-of it, and `close` the end, which runs whatever happened.
+`open -> capture -> stratum_<n> -> verify -> quality -> commit -> publish`, as `plan/stages.py` has it, where the edges
+between strata are those of the views, so independent strata run side by side. `session` is the set-up of all of it,
+and `close` the end, which runs whatever happened.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import DAG, AssetAny, AssetOrTimeSchedule, CronTriggerTimetable, TaskGroup, get_parsing_context
+from airflow.sdk import DAG, AssetAny, AssetOrTimeSchedule, CronTriggerTimetable, get_parsing_context
 
 from foreset.diagnostics import Diagnostic
 from foreset.errors import SpecError
 from foreset.ir.hidden import all_in_words
-from foreset.ir.strata import Stratum
 from foreset.orchestrate.addresses import of_dag
 from foreset.orchestrate.assets import sources_of, views_of
 from foreset.orchestrate.docs import kind, page, title
 from foreset.orchestrate.form import form
-from foreset.orchestrate.names import POOL, dag_id, group_of
-from foreset.orchestrate.operators import PhaseOperator, Spec, tell_warehouse
+from foreset.orchestrate.names import POOL, dag_id, group_of, task_id
+from foreset.orchestrate.operators import Spec, StageOperator, tell_warehouse
 from foreset.orchestrate.places import Places
 from foreset.orchestrate.specs import Group, load_group, load_groups
+from foreset.plan.stages import CLOSE, PUBLISH, SESSION, STAGES, EachStratum, Retry
 from foreset.spec.internal import internal_fault
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ RETRIES = {
     "retry_exponential_backoff": 2.0,
     "max_retry_delay": timedelta(minutes=10),
 }
+AFTER_SKIPPED = "none_failed"  # strata that no change reaches are skipped
 
 
 class BrokenSpecs(SpecError):
@@ -113,40 +114,41 @@ def schedule_of(program: Program) -> Any:  # noqa: ANN401 - whatever DAG takes
 
 
 def _fill(group: Group, spec: Spec) -> None:
-    def task(phase: str, **more: Any) -> PhaseOperator:  # noqa: ANN401 - arguments of an operator
-        return PhaseOperator(task_id=phase, phase=phase, spec=spec, **more)
+    """A task for each stage, and for each stratum, after those that must be through before it."""
+    before, tasks = list[StageOperator](), dict[str, StageOperator]()
+    for stage in STAGES:
+        if isinstance(stage, EachStratum):
+            before = _strata(group, stage, spec, before)
+            continue
+        options: dict[str, Any] = {"outlets": views_of(group.program)} if stage == PUBLISH else {}
+        if stage.retry is Retry.NEVER:
+            options |= {"retries": 0, "on_failure_callback": None}
+        if any(isinstance(one.stage, EachStratum) for one in before):
+            options |= {"trigger_rule": AFTER_SKIPPED}
+        task = tasks[stage.name] = StageOperator(task_id=task_id(stage), stage=stage, spec=spec, **options)
+        for one in before:
+            one >> task
+        before = [task]
+    tasks[CLOSE.name].as_teardown(setups=tasks[SESSION.name])
 
-    session = task("session")
-    opened, capture = task("open"), task("capture")
-    verify, quality = task("verify", trigger_rule="none_failed"), task("quality")
-    commit, publish = task("commit"), task("publish", outlets=views_of(group.program))
-    ends = _strata(group, spec, capture)
-    session >> opened >> capture
-    for end in ends:
-        end >> verify
-    verify >> quality >> commit >> publish
-    end = task("close", retries=0, on_failure_callback=None)
-    publish >> end.as_teardown(setups=session)
 
-
-def _strata(group: Group, spec: Spec, capture: PhaseOperator) -> list[PhaseOperator]:
-    """A task group for each stratum, after those that it reads; returns the tasks that none of them follows."""
-    last: dict[int, PhaseOperator] = {}
-    read: set[int] = set()
+def _strata(group: Group, stage: EachStratum, spec: Spec, before: list[StageOperator]) -> list[StageOperator]:
+    """A task for each stratum, after those that it reads; returns the tasks that none of them follows."""
+    tasks: dict[int, StageOperator] = {}
     for stratum in group.layering.strata:
-        delete, insert = _stratum(stratum, spec)
-        for before in [last[n] for n in stratum.depends_on] or [capture]:
-            before >> [delete, insert]  # `insert` too: where `delete` is skipped, nothing else would hold it back
-        delete >> insert
-        last[stratum.number] = insert
-        read.update(stratum.depends_on)
-    return [insert for number, insert in last.items() if number not in read]
-
-
-def _stratum(stratum: Stratum, spec: Spec) -> tuple[PhaseOperator, PhaseOperator]:
-    reads = ", ".join(all_in_words(stratum.reads)).replace("`", "") or "nothing"
-    told = f"{stratum.title} ({kind(stratum).replace('`', '')}); reads {reads}; strategy {stratum.views[0].strategy}"
-    common: dict[str, Any] = {"stratum": stratum.number, "spec": spec, "trigger_rule": "none_failed", "doc_md": told}
-    with TaskGroup(f"stratum_{stratum.number}", group_display_name=title(stratum), tooltip=told):
-        delete = PhaseOperator(task_id="delete", phase="delete", **common)
-        return delete, PhaseOperator(task_id="insert", phase="insert", **common)
+        reads = ", ".join(all_in_words(stratum.reads)).replace("`", "") or "nothing"
+        about = f"{stratum.title} ({kind(stratum).replace('`', '')}); reads {reads}"
+        task = StageOperator(
+            task_id=task_id(stage, stratum.number),
+            task_display_name=title(stratum),
+            doc_md=f"{about}; strategy {stratum.views[0].strategy}",
+            stage=stage,
+            stratum=stratum.number,
+            spec=spec,
+            trigger_rule=AFTER_SKIPPED,
+        )
+        for one in [tasks[number] for number in stratum.depends_on] or before:
+            one >> task
+        tasks[stratum.number] = task
+    read = {number for stratum in group.layering.strata for number in stratum.depends_on}
+    return [task for number, task in tasks.items() if number not in read] or before

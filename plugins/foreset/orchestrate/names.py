@@ -1,6 +1,8 @@
-"""Names that Airflow and Foreset share: which DAG is which group, which run is which refresh."""
+"""Names that Airflow and Foreset share: a DAG is a group, a run a refresh, a task a stage."""
 
 from __future__ import annotations
+
+from foreset.plan.stages import EachStratum, Stage
 
 PREFIX = "foreset_"
 POOL = "foreset"
@@ -22,3 +24,8 @@ def refresh_id(run_id: str) -> str:
     Airflow admits the same characters in run ids as we do in refresh ids.
     """
     return run_id
+
+
+def task_id(stage: Stage, stratum: int = 0) -> str:
+    """The task of a stage, or of a stage for one stratum: `stratum_3`."""
+    return f"{stage.name}_{stratum}" if isinstance(stage, EachStratum) else stage.name

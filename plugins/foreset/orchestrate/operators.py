@@ -1,4 +1,4 @@
-"""A task: one phase of a refresh, in this process, by the same function as the jobs in spark_jobs/.
+"""A task: one stage of a refresh, in this process, by the same function as the jobs in spark_jobs/.
 
 Spark is imported when the task runs, never when a DAG is parsed; that is why the function is
 found by its name. A failure that would only come again (a bad spec, a missing table, a row that differs, a
@@ -17,8 +17,9 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from foreset.errors import ForesetError
 from foreset.orchestrate.assets import view_asset
 from foreset.orchestrate.form import request_of
-from foreset.orchestrate.names import refresh_id
+from foreset.orchestrate.names import refresh_id, task_id
 from foreset.orchestrate.telling import progress, sentences
+from foreset.plan.stages import CLOSE, EARLY, OPEN, PUBLISH, STRATA, EachStratum, Stage, Status, mark
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
     from airflow.sdk.definitions._internal.node import DAGNode
 
-PHASES, FAILING = "foreset.refresh.phases", "foreset.refresh.record_failure"
+TASKS, FAILING = "foreset.refresh.tasks", "foreset.refresh.record_failure"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,24 +42,24 @@ class Spec:
 def tell_warehouse(context: Context) -> None:
     """What Airflow calls after the last try of a task has failed, in whatever way."""
     task = context["ti"].task
-    if isinstance(task, PhaseOperator):
+    if isinstance(task, StageOperator):
         task.tell_warehouse(context)
 
 
-class PhaseOperator(BaseOperator, SkipMixin):
-    """Run one phase; its facts are logged in words and returned as a small dict."""
+class StageOperator(BaseOperator, SkipMixin):
+    """Do one stage; its facts are logged in words and returned as a small dict."""
 
     inherits_from_skipmixin = True  # Airflow then keeps what `capture` skipped skipped when it is cleared
 
-    def __init__(self, *, phase: str, spec: Spec, stratum: int = 0, **kwargs: Any) -> None:  # noqa: ANN401 - Airflow's
+    def __init__(self, *, stage: Stage, spec: Spec, stratum: int = 0, **kwargs: Any) -> None:  # noqa: ANN401 - Airflow's
         super().__init__(**kwargs)
-        self.phase, self.spec, self.stratum = phase, spec, stratum
+        self.stage, self.spec, self.stratum = stage, spec, stratum
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Run the phase, tell what came out, and skip what it makes needless."""
+        """Do the stage, tell what came out, and skip what it makes needless."""
         ti = context["ti"]
         try:
-            facts = dict(self._perform(context, self.phase))
+            facts = dict(self._perform(context, self.stage))
         except ForesetError as error:
             final = not error.worth_retrying
             told = import_module(FAILING).described(error, self.spec.group)
@@ -68,33 +69,33 @@ class PhaseOperator(BaseOperator, SkipMixin):
             if final:
                 raise AirflowFailException(str(error)) from error
             raise
-        for line in sentences(self.phase, facts):
+        for line in sentences(self.stage, facts):
             self.log.info(line)
         if facts.get("idle") is True:
             ti.xcom_push(key="return_value", value=facts)
-            raise AirflowSkipException(facts.get("note") or facts["reason"])
-        if self.phase == "publish":
+            raise AirflowSkipException(facts["reason"])
+        if self.stage == PUBLISH:
             self._announce(context, facts)
         needless = self._needless(facts)
         if needless:
             ti.xcom_push(key="return_value", value=facts)
             self.skip(ti=ti, tasks=needless)
-        if facts.get("status") == "held" and self.phase == "open":
+        if facts.get("status") == Status.HELD and self.stage == OPEN:
             raise AirflowSkipException(f"{facts['reason']}; {facts['hint']}")
         return facts
 
     def _release(self, context: Context) -> None:
         """Let no refresh wait for this one: `close` does so too, but not again where single tasks were cleared."""
         try:
-            self._perform(context, "close")
+            self._perform(context, CLOSE)
         except ForesetError as error:
             self.log.warning("the run stays open: %s", error)
 
-    def _perform(self, context: Context, phase: str) -> Mapping[str, Any]:
-        phases = import_module(PHASES)
+    def _perform(self, context: Context, stage: Stage) -> Mapping[str, Any]:
+        tasks = import_module(TASKS)
         ti, run_id = context["ti"], str(context["run_id"])
-        job = phases.Job(
-            phase=phase,
+        job = tasks.Job(
+            stage=stage,
             warehouse=self.spec.warehouse,
             group=self.spec.group,
             request=request_of(refresh_id(run_id), dict(context["params"])),
@@ -102,15 +103,15 @@ class PhaseOperator(BaseOperator, SkipMixin):
             spec=self.spec.file,
             again=ti.try_number > 1,
         )
-        found: Mapping[str, Any] = phases.perform(job, self._listen)
+        found: Mapping[str, Any] = tasks.perform(job, self._listen)
         return found
 
     def tell_warehouse(self, context: Context) -> None:
-        """Keep that this task has failed, where status and reports look; the phase itself may have had no time to."""
-        stratum = f"stratum-{self.stratum}" if self.stratum else self.phase
+        """Keep that this task has failed, where status and reports look; the stage itself may have had no time to."""
+        at = mark(self.stage, self.stratum) if isinstance(self.stage, EachStratum) else self.stage.name
         request = request_of(refresh_id(str(context["run_id"])), dict(context.get("params") or {}))
         error = context.get("exception")
-        import_module(FAILING).note_ended(self.spec.warehouse, self.spec.group, request, stratum, error)
+        import_module(FAILING).note_ended(self.spec.warehouse, self.spec.group, request, at, error)
 
     def _listen(self, event: dict[str, Any]) -> None:
         line = progress(event)
@@ -123,16 +124,12 @@ class PhaseOperator(BaseOperator, SkipMixin):
         after: dict[str, DAGNode] = {
             task.task_id: task for task in self.get_flat_relatives(upstream=False) if not task.is_teardown
         }
-        if facts.get("status") in ("unchanged", "dry-run", "held"):
+        if facts.get("status") in EARLY:
             return list(after.values())
-        if self.phase != "capture" or facts["status"] != "moved":
-            return []
-        names = [f"stratum_{n}.{part}" for n in facts["idle"] for part in ("delete", "insert")]
-        names += [f"stratum_{n}.delete" for n in facts["built"]]
-        return [after[name] for name in names]
+        return [after[task_id(STRATA, number)] for number in facts.get("idle") or ()]
 
     def _announce(self, context: Context, facts: Mapping[str, Any]) -> None:
         """One event for each view, with the seq and what came and went."""
-        for name, counts in facts["views"].items():
+        for name, counts in facts.get("views", {}).items():
             asset = view_asset(self.spec.group, name)
             context["outlet_events"][asset].extra = {"seq": facts["seq"], **counts}

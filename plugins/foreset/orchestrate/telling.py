@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from foreset.ir.hidden import in_words
+from foreset.plan.stages import CLOSE, COMMIT, OPEN, Stage, Status
 
 Facts = Mapping[str, Any]
 
@@ -28,19 +29,19 @@ def progress(event: Facts) -> str:
             return ""
 
 
-def sentences(phase: str, facts: Facts) -> Iterator[str]:
-    """The outcome of a phase."""
+def sentences(stage: Stage, facts: Facts) -> Iterator[str]:
+    """The outcome of a stage."""
     status = facts.get("status")
-    if phase not in ("close", "commit") and status == "committed":
+    if stage not in (CLOSE, COMMIT) and status == Status.COMMITTED:
         yield f"this refresh was committed before, as seq {facts['seq']}: there is nothing left to do"
         return
-    if phase not in ("capture", "close") and status == "unchanged":
-        yield "no source had moved: there is nothing to do"
+    if status == Status.HELD:
+        yield f"{facts['reason']}: nothing is done; {facts['hint']}" if stage == OPEN else "the group is on hold"
         return
-    if status == "held":
-        yield f"{facts['reason']}: nothing is done; {facts['hint']}" if phase == "open" else "the group is on hold"
+    if "because" in facts and status not in {ending.status for ending in stage.ends}:
+        yield f"{facts['because']}: there is nothing to do"
         return
-    match phase:
+    match stage.name:
         case "session":
             starts = "; it starts when a change is too big for the task itself" if facts["spark"] == "embedded" else ""
             yield f"Spark ({facts['spark']}): {facts['answers']}{starts}"
@@ -49,7 +50,7 @@ def sentences(phase: str, facts: Facts) -> Iterator[str]:
             yield from (f"{view} is built anew: {why}" for view, why in facts["rebuild"].items())
         case "capture":
             yield from _captured(facts)
-        case "delete" | "insert":
+        case "stratum":
             yield from _maintained(facts)
         case "verify":
             yield _verified(facts)
@@ -63,7 +64,7 @@ def sentences(phase: str, facts: Facts) -> Iterator[str]:
                 for view, counts in facts["views"].items()
             )
         case _:
-            yield f"{phase}: {status or 'done'}"
+            yield f"{stage.name}: {status or 'done'}"
 
 
 def _captured(facts: Facts) -> Iterator[str]:
@@ -71,7 +72,7 @@ def _captured(facts: Facts) -> Iterator[str]:
         rows = "" if one["rows"] is None else f" of {one['rows']:,} rows"
         counts = f"read as a whole{rows}" if one["taken_whole"] else f"+{one['inserted']:,} -{one['deleted']:,}{rows}"
         yield f"{name}: {counts}" + (f" ({one['reason']})" if one["reason"] else "")
-    if facts["status"] == "unchanged":
+    if facts["status"] == Status.UNCHANGED:
         yield f"no source has moved since seq {facts['seq']}: the refresh ends here"
         return
     if facts["idle"]:
@@ -80,8 +81,6 @@ def _captured(facts: Facts) -> Iterator[str]:
 
 def _maintained(facts: Facts) -> Iterator[str]:
     yield f"{facts['strategy']}: {facts['reason']}"
-    if facts.get("note"):
-        yield str(facts["note"])
     for view, counts in facts.get("views", {}).items():
         yield f"{in_words(view)}: +{counts['inserted']:,} -{counts['deleted']:,}"
     if facts.get("rounds"):

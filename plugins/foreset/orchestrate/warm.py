@@ -12,7 +12,7 @@ from pathlib import Path
 
 MODULES = (
     "foreset.orchestrate.dags",
-    "foreset.refresh.phases",
+    "foreset.refresh.tasks",
     "foreset.quality.checker",
     "great_expectations",
     "pyspark.sql.connect.session",

@@ -1,7 +1,7 @@
 """Maintain one stratum: from pinned old states and lower differentials to its own, staged in the run directory.
 
-A stratum can be done in one go, or in two parts that are tasks of their own: `delete` runs every
-phase but the last and stages what that one reads; `insert` goes on from there, in any process.
+A task keeps what the last phase of a strategy reads of those before it, where they run in Spark: a retry then goes on
+from there, in any process.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from foreset.ir.program import Column
@@ -20,14 +19,14 @@ from foreset.ir.versions import Version
 from foreset.machine.machine import Machine
 from foreset.plan.choose import Choice, Mode, free
 from foreset.plan.giving_up import GivenUp
-from foreset.plan.place import DUCKDB, SPARK, Place
+from foreset.plan.place import SPARK, Place
 from foreset.plan.translate import COUNTED, keeps_counters, translate
 from foreset.refresh import phase_break
 from foreset.refresh.choosing import chosen, of_circles
 from foreset.refresh.constraining import constrain
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.domain_phase import ask, give
-from foreset.refresh.inprocess import attempt, placed
+from foreset.refresh.inprocess import attempt
 from foreset.refresh.inputs import counters_of, put_input, put_old
 from foreset.refresh.staging import stage
 
@@ -38,42 +37,25 @@ if TYPE_CHECKING:
 Facts = Mapping[str, Any]
 
 
-class Part(StrEnum):
-    """How much of a stratum is done."""
+def maintain(context: Context, number: int, *, in_parts: bool = False) -> Facts:
+    """Bring stratum `number` up to date, or say again what an earlier attempt did.
 
-    ALL = "all"
-    DELETE = "delete"
-    INSERT = "insert"
-
-
-def maintain(context: Context, number: int, part: str = Part.ALL) -> Facts:
-    """Bring stratum `number` up to date, or a part of it; or say again what an earlier attempt did.
-
-    `insert` does all that an earlier `delete` has not done, so it is `all` by another name.
+    With `in_parts`, what the last phase reads of those before it is kept, so that a retry need not do them again.
     """
     name = f"stratum-{number}"
-    wanted = Part(part)
-    done = context.mark(name) or (context.mark(f"{name}-delete") if wanted is Part.DELETE else None)
+    done = context.mark(name)
     if done is not None:
         return done
     stratum = context.layering.numbered(number)
     choice = chosen(context, stratum)
     told = {"strategy": choice.strategy, "reason": choice.reason}
-    context.listen(
-        {
-            "event": "stratum",
-            "stratum": number,
-            "views": stratum.shown,
-            "part": wanted.value,
-            "strategy": choice.strategy,
-        }
-    )
+    context.listen({"event": "stratum", "stratum": number, "views": stratum.shown, "strategy": choice.strategy})
     watch = Stopwatch()
-    if wanted is Part.DELETE:
-        facts = _delete(context, stratum, choice)
-        return context.finish(f"{name}-delete", {**told, "part": "delete", "seconds": watch.seconds, **facts})
     before = context.mark(f"{name}-delete") or {"seconds": 0.0, "rounds": 0}
-    facts = _finish_somehow(context, stratum, choice, before) if choice.strategy != "skip" else _skipped(stratum)
+    if choice.strategy == "skip":
+        facts = _skipped(stratum)
+    else:
+        facts = _finish_somehow(context, stratum, choice, before, in_parts=in_parts)
     seconds = round(before["seconds"] + watch.seconds, 3)
     return context.finish(name, {**told, "seconds": seconds, **facts})
 
@@ -95,41 +77,25 @@ class _Work:
             self.machine.run(phase)
 
 
-def _delete(context: Context, stratum: Stratum, choice: Choice) -> Facts:
-    if stratum.own_way:
-        return {"rounds": 0, "rows": 0, "note": "done together with the insertions"}
-    procedure = _procedure(stratum, choice)
-    if len(procedure.phases) < 2:
-        return {"rounds": 0, "rows": 0, "note": f"{choice.strategy} has no deletion phase of its own"}
-    if placed(context, stratum, choice).engine == DUCKDB:
-        return {"rounds": 0, "rows": 0, "note": "done in process, together with the insertions"}
-    work = _opened(context, stratum, choice, procedure)
-    try:
-        work.run(*procedure.phases[:-1])
-    except GivenUp as given_up:
-        return {"rounds": work.backend.work.rounds, "rows": 0, "given_up": str(given_up)}
-    saved = phase_break.save(context, work.backend, procedure, (*work.folder, "delete"))
-    rows = sum(one["rows"] for one in saved["versions"] if one["version"] == Version.DEL)
-    return {"rounds": work.backend.work.rounds, "rows": rows, "saved": saved, "circles": _circles(work)}
-
-
-def _finish_somehow(context: Context, stratum: Stratum, choice: Choice, before: Facts) -> Facts:
-    """Finish by the strategy chosen; otherwise where it turns out too much, now or in a task before."""
+def _finish_somehow(context: Context, stratum: Stratum, choice: Choice, before: Facts, *, in_parts: bool) -> Facts:
+    """Finish by the strategy chosen; otherwise where it turns out too much, now or in a try before."""
     if stratum.own_way:
         do = give if stratum.given is not None else ask if stratum.called else constrain
         return do(context, stratum, _folder(context, stratum))
     if "given_up" not in before:
         try:
-            return _finish(context, stratum, choice, before)
+            return _finish(context, stratum, choice, before, in_parts=in_parts)
         except GivenUp as given_up:
-            before = {"rounds": 0, "given_up": str(given_up)}
+            before = {"seconds": 0.0, "rounds": 0, "given_up": str(given_up)}
+            if in_parts:
+                context.finish(f"stratum-{stratum.number}-delete", before)
     may = free(stratum, Mode(context.plan.mode))
     instead = Choice("recompute" if may else "dred", before["given_up"])
     told = {"strategy": instead.strategy, "reason": instead.reason, "instead_of": choice.strategy}
     return {**_finish(context, stratum, instead, before), **told}
 
 
-def _finish(context: Context, stratum: Stratum, choice: Choice, before: Facts) -> Facts:
+def _finish(context: Context, stratum: Stratum, choice: Choice, before: Facts, *, in_parts: bool = False) -> Facts:
     procedure = _procedure(stratum, choice)
     where = Place(SPARK, "its deletion part ran there")
     if "saved" not in before:
@@ -138,11 +104,15 @@ def _finish(context: Context, stratum: Stratum, choice: Choice, before: Facts) -
         if tried.facts is not None:
             return {**tried.facts, **_told_of(where)}
     work = _opened(context, stratum, choice, procedure)
+    *first, last = procedure.phases
     if "saved" in before:
         phase_break.load(context, work.backend, before["saved"])
-        work.run(procedure.phases[-1])
-    else:
-        work.run(*procedure.phases)
+    elif first:
+        watch = Stopwatch()
+        work.run(*first)
+        if in_parts:
+            _keep(work, choice, watch)
+    work.run(last)
     views = {name: _stage_view(work, name) for name in stratum.names}
     kept = [name for name in procedure.counted if keeps_counters(stratum)]
     states = {name: _stage_counters(work, name) for name in kept}
@@ -151,6 +121,19 @@ def _finish(context: Context, stratum: Stratum, choice: Choice, before: Facts) -
             "counters": states, "rows_read": work.backend.versions.rows_read,
             "forgotten": choice.strategy == "recompute", **_told_of(where),
             **of_circles(choice, before.get("circles") or _circles(work))}  # fmt: skip
+
+
+def _keep(work: _Work, choice: Choice, watch: Stopwatch) -> None:
+    """Mark that the phases before the last are done, with what the last reads of them."""
+    saved = phase_break.save(work.context, work.backend, work.procedure, (*work.folder, "delete"))
+    rows = sum(one["rows"] for one in saved["versions"] if one["version"] == Version.DEL)
+    work.context.finish(
+        f"stratum-{work.stratum.number}-delete",
+        {
+            "strategy": choice.strategy, "reason": choice.reason, "part": "delete", "seconds": watch.seconds,
+            "rounds": work.backend.work.rounds, "rows": rows, "saved": saved, "circles": _circles(work),
+        },
+    )  # fmt: skip
 
 
 def _circles(work: _Work) -> int:

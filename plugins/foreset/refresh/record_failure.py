@@ -19,6 +19,7 @@ from foreset.errors import (
     kind_of,
 )
 from foreset.plan.frozen import Request
+from foreset.plan.stages import Working, marks_of
 from foreset.refresh.context import Context
 from foreset.refresh.key_check import KeyBroken
 from foreset.refresh.machine_faults import explained
@@ -31,8 +32,8 @@ PHASE = "foreset_phase"
 
 
 @contextmanager
-def at_phase(name: str) -> Iterator[None]:
-    """Name the phase in what leaves here: of strata side by side, the first without a mark may be another one."""
+def at_stage(name: str) -> Iterator[None]:
+    """Name the stage in what leaves here: of strata side by side, the first without a mark may be another one."""
     try:
         yield
     except BaseException as error:
@@ -41,15 +42,12 @@ def at_phase(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def failures_told(context: Context, phase: str = "") -> Iterator[None]:
-    """Note what leaves here as an exception, with its phase (default: the first that has no mark).
-
-    Faults of the machine leave in plain words.
-    """
+def failures_told(context: Context, stage: Working) -> Iterator[None]:
+    """Note what leaves this stage as an exception. Faults of the machine leave in plain words."""
     try:
         yield
     except BaseException as error:
-        at = phase or getattr(error, PHASE, "") or unfinished(context)
+        at = getattr(error, PHASE, "") or _unfinished(context, stage)
         told = explained(error, f"{at} of group {context.layout.group}")
         setattr(told, PHASE, at)
         with suppress(OSError):  # a disk that is full must not hide what it has done
@@ -123,9 +121,8 @@ def next_command(error: BaseException, group: str) -> str:
             return f"foreset refresh {group}"
 
 
-def unfinished(context: Context) -> str:
-    """The first phase, in the order of a refresh, that has left no mark."""
-    captures = [f"capture-{source.name}" for source in context.program.sources]
-    strata = [f"stratum-{stratum.number}" for stratum in context.layering.strata]
-    phases = [*captures, *strata, "verify", "quality", "commit", "publish"]
-    return next((phase for phase in phases if context.mark(phase) is None), "publish")
+def _unfinished(context: Context, stage: Working) -> str:
+    """The first mark of a stage that is not there; its name where none lacks."""
+    sources = (source.name for source in context.program.sources)
+    strata = (stratum.number for stratum in context.layering.strata)
+    return next((one for one in marks_of(stage, sources, strata) if context.mark(one) is None), stage.name)

@@ -13,22 +13,16 @@ from typing import TYPE_CHECKING, Any
 from foreset.ir.hidden import in_words
 from foreset.ir.program import Program, auxiliaries, is_hidden
 from foreset.plan.frozen import Request
+from foreset.plan.stages import COMMIT, Status
 from foreset.refresh.amending import only_edits
-from foreset.refresh.capturing import capture_all, nothing_moved
-from foreset.refresh.checking import verify
-from foreset.refresh.committing import commit, told_of_domains
+from foreset.refresh.capturing import capture_all
+from foreset.refresh.committing import told_of_domains
 from foreset.refresh.context import Context, Listener, Stopwatch, read_spec
-from foreset.refresh.domain_phase import nothing_new
 from foreset.refresh.machine_faults import plain_words
-from foreset.refresh.maintaining import maintain
 from foreset.refresh.opening import open_refresh
-from foreset.refresh.publishing import publish
-from foreset.refresh.quality import quality
-from foreset.refresh.record_failure import at_phase, attempt_told, failures_told
-from foreset.refresh.scheduling import run_strata, width
-from foreset.refresh.sharing import shared_looks
+from foreset.refresh.record_failure import attempt_told
+from foreset.refresh.runner import through
 from foreset.render import html_table, visible
-from foreset.session.lazy import activate, interrupt
 from foreset.store.epochs import close_run
 from foreset.store.layout import Layout
 from foreset.store.manifest import AlreadyCommitted, at
@@ -119,42 +113,17 @@ def _refreshed(
         assert row is not None
         return _result_of(layout.group, row, watch.seconds)
     try:
-        with failures_told(opened):
-            return _through(opened, watch, dry_run=named.dry_run)
+        status = through(opened, named)
+        return _result(opened, status, watch)
     except BaseException:
         with suppress(OSError):  # a disk that is full must not hide what it has done
             close_run(opened.run, "failed")
         raise
 
 
-def _through(context: Context, watch: Stopwatch, *, dry_run: bool) -> RefreshResult:
-    if nothing_moved(context):
-        close_run(context.run, "unchanged")
-        return _result(context, context.run.prev_seq, "unchanged", watch)
-    with shared_looks(context):
-        run_strata(
-            context.layering, lambda number: _maintain(context, number), width(), lambda: interrupt(context.spark)
-        )
-    if nothing_new(context):
-        close_run(context.run, "unchanged")
-        return _result(context, context.run.prev_seq, "unchanged", watch)
-    verify(context)
-    quality(context)
-    if dry_run:
-        close_run(context.run, "dry-run")
-        return _result(context, context.run.prev_seq, "dry-run", watch)
-    outcome = commit(context)
-    publish(context)
-    return _result(context, outcome.seq, "committed", watch)
-
-
-def _maintain(context: Context, number: int) -> None:
-    activate(context.spark)  # pyspark knows the active session by thread
-    with at_phase(f"stratum-{number}"):
-        maintain(context, number)
-
-
-def _result(context: Context, seq: int, status: str, watch: Stopwatch) -> RefreshResult:
+def _result(context: Context, status: Status, watch: Stopwatch) -> RefreshResult:
+    committed = context.mark(COMMIT.name) if status is Status.COMMITTED else None
+    seq = committed["seq"] if committed else context.run.prev_seq
     views = {}
     for stratum in context.layering.strata:
         facts = context.mark(f"stratum-{stratum.number}")
@@ -171,7 +140,8 @@ def _result(context: Context, seq: int, status: str, watch: Stopwatch) -> Refres
     verification = dict(context.mark("verify") or {})
     checked = dict(context.mark("quality") or {})
     return RefreshResult(
-        context.layout.group, seq, status, watch.seconds, verification, order, context.run.refresh_id, sources, checked,
+        context.layout.group, seq, status.value, watch.seconds, verification, order, context.run.refresh_id, sources,
+        checked,
         *told_of_domains(context),
     )  # fmt: skip
 

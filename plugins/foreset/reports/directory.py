@@ -63,9 +63,7 @@ def read(layout: Layout, run_id: str) -> Directory | None:
         return None
     plan, spec = _plan(folder)
     told = [event for event in events.read(folder) if isinstance(event.get("kind"), str)]
-    return Directory(
-        run_id, parsed(record), plan, spec.written, spec.program, spec.layering, _marks(folder), told
-    )
+    return Directory(run_id, parsed(record), plan, spec.written, spec.program, spec.layering, _marks(folder), told)
 
 
 def newest_of(layout: Layout, refresh_id: str) -> Directory | None:

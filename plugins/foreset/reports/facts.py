@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from foreset.ir.hidden import all_in_words
 from foreset.ir.program import is_hidden
 from foreset.ir.rules import owner
+from foreset.plan.stages import CAPTURE, COMMIT, QUALITY, STRATA, TO_COMMIT, VERIFY, EachStratum, mark, marks_of
 from foreset.reports.directory import Directory, Facts, moment
 from foreset.reports.model import Expectation, Failure, Quality, SourceLine, Step, Verification, ViewLine
 from foreset.store.attempts import FailedAttempt
@@ -82,7 +82,7 @@ def at_work(directory: Directory, phase: str) -> tuple[str, ...]:
     rules = (
         rule
         for stratum in strata
-        if phase == f"stratum-{stratum.number}"
+        if phase == mark(STRATA, stratum.number)
         for view in stratum.views
         for rule in view.rules
     )
@@ -119,7 +119,8 @@ def _source(name: str, pin: Facts, seen: Facts) -> SourceLine:
 def captures_of(directory: Directory | None) -> dict[str, Facts]:
     """What each capture noted, by source."""
     marks = directory.marks if directory else {}
-    return {name.removeprefix("capture-"): facts for name, facts in marks.items() if name.startswith("capture-")}
+    prefix = mark(CAPTURE, "")
+    return {name.removeprefix(prefix): facts for name, facts in marks.items() if name.startswith(prefix)}
 
 
 def views_of_row(row: ManifestRow) -> tuple[ViewLine, ...]:
@@ -141,7 +142,7 @@ def views_of_run(directory: Directory, previous: ManifestRow | None) -> tuple[Vi
         number = directory.layering.of(view.name).number
         pin = previous.views.get(view.name) if previous else None
         before = pin.rows if pin else 0
-        facts = directory.marks.get(f"stratum-{number}", {})
+        facts = directory.marks.get(mark(STRATA, number), {})
         staged = facts.get("views", {}).get(view.name)
         if staged is None:
             lines.append(ViewLine(view.name, number, rows=pin.rows if pin else None))
@@ -169,15 +170,17 @@ def _view(name: str, facts: Facts, plus: int, minus: int, rows: int | None, **to
 
 
 def steps_of_row(row: ManifestRow, captures: Mapping[str, Facts]) -> tuple[Step, ...]:
-    """The phases of a committed refresh: all are done."""
-    found = [Step("capture", "done", _sum(captures.values()))] if captures else []
-    found += [
-        Step(f"stratum-{record['number']}", "done", record.get("seconds"), ", ".join(_shown(record["views"])))
-        for record in row.extra.get("strata", ())
-    ]
-    for name, facts in (("verify", row.verification), ("quality", row.quality)):
-        found += [Step(name, "done", facts.get("seconds"))] if facts else []
-    return (*found, Step("commit", "done", row.extra.get("writing_seconds")))
+    """The stages of a committed refresh: all are done."""
+    strata = {mark(STRATA, record["number"]): record for record in row.extra.get("strata", ())}
+    marks = {
+        **{mark(CAPTURE, name): facts for name, facts in captures.items()},
+        **strata,
+        **{stage.name: facts for stage, facts in ((VERIFY, row.verification), (QUALITY, row.quality)) if facts},
+        COMMIT.name: {"seconds": row.extra.get("writing_seconds")},
+    }
+    details = {name: ", ".join(_shown(record["views"])) for name, record in strata.items()}
+    steps = _steps(marks, captures, [record["number"] for record in strata.values()], details)
+    return tuple(step for step in steps if step.state == "done")
 
 
 def _shown(names: Sequence[str]) -> Sequence[str]:
@@ -186,28 +189,31 @@ def _shown(names: Sequence[str]) -> Sequence[str]:
 
 
 def steps_of_run(directory: Directory, failed: str) -> tuple[Step, ...]:
-    """The phases of a run that has not committed; `failed` is the one that failed, if one did."""
-    marks = directory.marks
-    captured = captures_of(directory)
-    wanted = [source.name for source in directory.program.sources] if directory.program else []
-    whole = bool(wanted) and set(wanted) <= set(captured)
-    found = [Step("capture", "done" if whole else _open("capture", failed), _sum(captured.values()))]
+    """The stages of a run that has not committed; `failed` is where it failed, if it did."""
+    sources = [source.name for source in directory.program.sources] if directory.program else []
     strata = directory.layering.strata if directory.layering else ()
-    found += [_step(marks, f"stratum-{stratum.number}", failed, ", ".join(stratum.shown)) for stratum in strata]
-    return (*found, *(_step(marks, name, failed) for name in ("verify", "quality", "commit")))
+    details = {mark(STRATA, stratum.number): ", ".join(stratum.shown) for stratum in strata}
+    return tuple(_steps(directory.marks, sources, [stratum.number for stratum in strata], details, failed))
 
 
-def _step(marks: Mapping[str, Facts], name: str, failed: str, detail: str = "") -> Step:
-    facts = marks.get(name)
-    if facts is None:
-        return Step(name, _open(name, failed), None, detail)
-    return Step(name, "done", facts.get("seconds"), detail)
+def _steps(
+    marks: Mapping[str, Facts],
+    sources: Iterable[str],
+    strata: Iterable[int],
+    details: Mapping[str, str],
+    failed: str = "",
+) -> Iterator[Step]:
+    """One for each stage up to the commit, and for each stratum."""
+    for stage in TO_COMMIT:
+        names = marks_of(stage, sources, strata)
+        if isinstance(stage, EachStratum):
+            yield from (_step(name, [marks.get(name)], failed, details[name]) for name in names)
+        else:
+            yield _step(stage.name, [marks.get(name) for name in names], failed)
 
 
-def _open(name: str, failed: str) -> str:
-    return "failed" if failed == name or failed.startswith(f"{name}-") else "open"
-
-
-def _sum(facts: Iterable[Facts]) -> float | None:
-    seconds: Sequence[Any] = [one["seconds"] for one in facts if one.get("seconds") is not None]
-    return sum(seconds) if seconds else None
+def _step(name: str, found: Sequence[Facts | None], failed: str, detail: str = "") -> Step:
+    """A step is done when all of its marks are there; seconds are those of the marks so far."""
+    seconds = [one["seconds"] for one in found if one and one.get("seconds") is not None]
+    state = "failed" if failed == name or failed.startswith(f"{name}-") else "open"
+    return Step(name, "done" if found and None not in found else state, sum(seconds) if seconds else None, detail)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from foreset.plan.stages import EachSource, EachStratum, Once, named
 from foreset.reports.model import Expectation, Quality, Run, SourceLine, State, Step, Verification, ViewLine
 
 if TYPE_CHECKING:
@@ -43,13 +44,6 @@ KINDS = {
 TELLING = 0.05  # a larger error rate helps nobody
 SCOPES = {"changes": "rows that came", "all": "all rows"}
 ENGINES = {"spark": "In Spark", "in process": "In process, without Spark"}
-STEPS = {
-    "capture": "Find what changed in the sources",
-    "verify": "Recompute a sample from the sources",
-    "quality": "Check the expectations",
-    "commit": "Publish all views at once",
-    "publish": "Update exports, and announce the new rows",
-}
 
 
 def number(value: float | None) -> str:
@@ -183,32 +177,22 @@ def expected(test: Named) -> str:
 
 
 def step(one: Step) -> str:
-    """What a phase does."""
-    if one.name.startswith("stratum-"):
-        return f"Maintain {one.detail}" if one.detail else f"Maintain step {one.name.removeprefix('stratum-')}"
-    return STEPS.get(one.name, one.name)
+    """What a stage does."""
+    match named(one.name):
+        case EachStratum(title_one=title):
+            return title.format(one.detail or f"step {one.name.partition('-')[2]}")
+        case Once(title=title) | EachSource(title=title):
+            return title
+        case _:
+            return one.name
 
 
 def phase(name: str) -> str:
-    """Where a failure happened, to stand after `while`."""
-    base, _, rest = name.partition("-")
-    match base:
-        case "open":
-            return "looking up its sources and their newest versions"
-        case "session":
-            return "looking for Spark"
-        case "capture":
-            return f"finding what changed in source {rest}" if rest else "finding what changed in the sources"
-        case "stratum":
-            return f"maintaining the views of step {rest}"
-        case "verify":
-            return "recomputing a sample"
-        case "quality":
-            return "checking expectations"
-        case "commit":
-            return "publishing"
-        case _:
-            return name or "an unknown phase"
+    """Where a failure happened, to stand after `while`; `name` as for marks."""
+    stage, one = named(name), name.partition("-")[2]
+    if one and isinstance(stage, (EachSource, EachStratum)):
+        return stage.doing_one.format(one)
+    return stage.doing if stage else name or "an unknown phase"
 
 
 def kinds(mode: str) -> dict[str, str]:

@@ -88,9 +88,7 @@ class AsWritten:
         assert len(columns) == len(kinds), "the program is sound"
         return replace(typed, head=normal.rule.head), columns
 
-    def _groups(
-        self, members: Rule, columns: tuple[Column, ...], one: SetOf, held: tuple[Accumulator, ...]
-    ) -> View:
+    def _groups(self, members: Rule, columns: tuple[Column, ...], one: SetOf, held: tuple[Accumulator, ...]) -> View:
         key = (numbered(members), len(one.groups), held)
         if key not in self._equal:
             name = f"{owner(members)}{HIDDEN}set{len(self._equal) + 1}"

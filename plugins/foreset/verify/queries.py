@@ -156,7 +156,7 @@ def _held(one: Accumulator, element: Sequence[str]) -> str:
     values = [element[place] for place in one.inputs]
     filled = f" FILTER ({' AND '.join(f'{value} IS NOT NULL' for value in values)})" if values else ""
     match one.kind, values:
-        case (Kind.MEMBERS | Kind.FILLED), _:
+        case ((Kind.MEMBERS | Kind.FILLED), _):
             return f"count(*){filled}"
         case Kind.TOTAL, [value]:
             return f"CAST(sum({value}) AS {duck_type(one.type)})"

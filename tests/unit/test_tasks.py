@@ -1,9 +1,9 @@
-"""Phases one by one, each in a session of its own, as Airflow's tasks run them: tried again, cleared, and haunted."""
+"""Stages one by one, each in a session of its own, as Airflow's tasks run them: tried again, cleared, and haunted."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import runpy
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,33 +15,37 @@ from tests.roads import AFTER_THE_NIGHT, FEED, PAPER, REACH, World, closed, edge
 
 import foreset
 from foreset.plan.frozen import Request
-from foreset.refresh import maintaining, phases
+from foreset.plan.stages import COMMIT, STAGES, WORKING, EachStratum, named
+from foreset.refresh import maintaining, runner, tasks
+from foreset.refresh.committing import commit
 from foreset.refresh.context import Context
-from foreset.refresh.phases import Job, perform
+from foreset.refresh.tasks import Job, perform
 from foreset.store.manifest import AlreadyCommitted
 
 NO_SPARK: Any = "sc://127.0.0.1:9"  # nobody is there: changes of this size are the task's own work
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = [(part, number) for number in (1, 2, 3) for part in ("delete", "insert")]
+STRATA = (1, 2, 3)
 
 
 class Night:
-    """One refresh, phase by phase."""
+    """One refresh, stage by stage."""
 
     def __init__(self, world: World, refresh_id: str, **asked: Any) -> None:
         spec = str(world.specs / "reach.yaml")
-        self.job = Job("", world.root, "reach", Request(refresh_id, **asked), spec=spec, spark=NO_SPARK)
+        self.job = Job(STAGES[0], world.root, "reach", Request(refresh_id, **asked), spec=spec, spark=NO_SPARK)
 
-    def do(self, phase: str, stratum: int = 0, *, again: bool = False) -> dict[str, Any]:
-        return dict(perform(replace(self.job, phase=phase, stratum=stratum, again=again)))
+    def do(self, name: str, stratum: int = 0, *, again: bool = False) -> dict[str, Any]:
+        stage = named(name)
+        assert stage is not None
+        return dict(perform(replace(self.job, stage=stage, stratum=stratum, again=again)))
 
     def to(self, last: str) -> dict[str, Any]:
-        """Every phase up to `last`, each at its first try."""
-        order = [("open", 0), ("capture", 0), *PARTS, ("verify", 0), ("quality", 0), ("commit", 0), ("publish", 0)]
-        found: dict[str, Any] = {}
-        for phase, number in order:
-            found[f"{phase}{number or ''}"] = self.do(phase, number)
-            if phase == last:
+        """Every stage from `open` to `last`, each at its first try."""
+        found: dict[str, Any] = {"open": self.do("open")}
+        for stage in WORKING:
+            numbers = STRATA if isinstance(stage, EachStratum) else (0,)
+            found |= {f"{stage.name}{number or ''}": self.do(stage.name, number) for number in numbers}
+            if stage.name == last:
                 break
         return found
 
@@ -53,10 +57,10 @@ def world(tmp_path: Path) -> World:
     return World(str(place), tmp_path / "specs", NO_SPARK)
 
 
-def test_nights_in_phases_are_nights_in_one_go(world: World) -> None:
+def test_nights_stage_by_stage_are_nights_in_one_go(world: World) -> None:
     first = Night(world, "first").to("publish")
-    assert first["capture"]["built"] == [1, 2, 3]
-    assert first["insert1"]["views"] == {"closure": {"inserted": len(closed(PAPER)), "deleted": 0}}
+    assert first["capture"]["idle"] == [], "a first load reaches everything"
+    assert first["stratum1"]["views"] == {"closure": {"inserted": len(closed(PAPER)), "deleted": 0}}
     assert (first["commit"]["seq"], first["publish"]["seq"]) == (1, 1)
     world.night()
     second = Night(world, "second").to("publish")
@@ -100,7 +104,6 @@ views:
     captured = night.do("capture")
     layers = {s.number: s.names for s in _layering(world).strata}
     assert {layers[n] for n in captured["idle"]} == {("tolled",), ("paid",)}
-    assert captured["built"] == []
 
 
 def _layering(world: World) -> Any:
@@ -115,28 +118,27 @@ def test_a_task_that_died_is_tried_again_and_goes_on(world: World, monkeypatch: 
     night = Night(world, "night")
     night.do("open")
     night.do("capture")
-    night.do("delete", 1)
     done: list[int] = []
     honest = maintaining.maintain
 
-    def counted(context: Any, number: int, part: str = "all") -> Any:
+    def counted(context: Any, number: int, *, in_parts: bool = False) -> Any:
         if context.mark(f"stratum-{number}") is None:
             done.append(number)
-        return honest(context, number, part)
+        return honest(context, number, in_parts=in_parts)
 
-    monkeypatch.setattr(phases, "maintain", counted)
+    monkeypatch.setattr(runner, "maintain", counted)
     with monkeypatch.context() as patch:
         patch.setattr(Context, "finish", _dies)  # everything is staged, and nobody knows of it
         with pytest.raises(ConnectionError):
-            night.do("insert", 1)
+            night.do("stratum", 1)
     with pytest.raises(foreset.Fenced, match=r"night.*at work"):
         Night(world, "rival").do("open")
-    assert night.do("insert", 1, again=True)["views"]["closure"]["inserted"] > 0
+    assert night.do("stratum", 1, again=True)["views"]["closure"]["inserted"] > 0
     done.clear()
-    assert night.do("insert", 1, again=True)["strategy"]  # cleared once more: said again, not done again
+    assert night.do("stratum", 1, again=True)["strategy"]  # cleared once more: said again, not done again
     assert done == []
-    for part, number in PARTS[2:]:
-        night.do(part, number, again=True)  # all that follows is cleared with it
+    for number in STRATA[1:]:
+        night.do("stratum", number, again=True)  # all that follows is cleared with it
     for phase in ("verify", "quality", "commit", "publish"):
         night.do(phase, again=True)
     assert words(world.open().read("reach.closure")) == closed(AFTER_THE_NIGHT)
@@ -154,11 +156,11 @@ def test_a_zombie_publishes_nothing_twice(world: World) -> None:
     """A commit that is taken for dead wakes up after its retry has committed."""
     night = Night(world, "night")
     night.to("quality")
-    zombie = phases._context(NO_SPARK, _layout(world), replace(night.job, phase="commit"), lambda _: None)
+    zombie = tasks._context(NO_SPARK, _layout(world), replace(night.job, stage=COMMIT), lambda _: None)
     assert zombie is not None
     assert night.do("commit", again=True)["seq"] == 1
     try:
-        outcome = phases.commit(zombie)
+        outcome = commit(zombie)
     except foreset.Fenced:
         pass
     else:
@@ -170,13 +172,13 @@ def test_a_zombie_publishes_nothing_twice(world: World) -> None:
 def test_a_zombie_before_its_retry_is_fenced(world: World) -> None:
     night = Night(world, "night")
     night.to("quality")
-    zombie = phases._context(NO_SPARK, _layout(world), replace(night.job, phase="commit"), lambda _: None)
-    again = phases._context(NO_SPARK, _layout(world), replace(night.job, phase="commit", again=True), lambda _: None)
+    zombie = tasks._context(NO_SPARK, _layout(world), replace(night.job, stage=COMMIT), lambda _: None)
+    again = tasks._context(NO_SPARK, _layout(world), replace(night.job, stage=COMMIT, again=True), lambda _: None)
     assert zombie is not None
     assert again is not None
     with pytest.raises(foreset.Fenced):
-        phases.commit(zombie)
-    assert phases.commit(again).seq == 1
+        commit(zombie)
+    assert commit(again).seq == 1
 
 
 def _layout(world: World) -> Any:
@@ -189,9 +191,9 @@ def test_a_task_cleared_after_another_refresh_says_so(world: World) -> None:
     assert night.do("close") == {"status": "failed", "seq": 0}
     assert world.open().refresh("reach", refresh_id="other").seq == 1, "a run that failed keeps nobody waiting"
     with pytest.raises(foreset.Fenced):
-        night.do("insert", 1)
+        night.do("stratum", 1)
     with pytest.raises(foreset.Fenced, match="another refresh has been committed since"):
-        night.do("insert", 1, again=True)
+        night.do("stratum", 1, again=True)
     world.insert("xy")
     assert night.to("publish")["commit"]["seq"] == 2, "cleared from `open` on, it starts over"
 
@@ -205,30 +207,26 @@ def test_a_dry_run_publishes_nothing_whatever_is_cleared(world: World) -> None:
     assert world.open().manifest("reach") == []
 
 
-def test_jobs_run_phases_by_the_same_function(
+def test_jobs_do_stages_by_the_same_function(
     world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def job(name: str, *more: str) -> tuple[int, str, str]:
         common = ["--spark", NO_SPARK, "--warehouse", world.root, "--group", "reach", "--refresh-id", "job"]
         monkeypatch.setattr(sys, "argv", [name, *common, *more])
-        spec = importlib.util.spec_from_file_location(f"job_{name}", ROOT / "spark_jobs" / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        code = module.main()
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_path(str(ROOT / "spark_jobs" / f"{name}.py"), run_name="__main__")
         said = capsys.readouterr()
-        return code, said.out, said.err
+        return ended.value.code, said.out, said.err
 
     code, _, said = job("capture")
     assert code == 4, "nothing is open"
     assert "error:" in said
     opened = json.loads(job("open_run", "--spec", str(world.specs / "reach.yaml"), "--verify", "50")[1])
     assert (opened["status"], opened["seq"]) == ("open", 1)
-    assert json.loads(job("capture")[1])["built"] == [1, 2, 3]
+    assert json.loads(job("capture")[1])["idle"] == []
     for number in ("1", "2", "3"):
         assert job("maintain_stratum", "--stratum", number)[0] == 0
-    assert job("maintain_stratum", "--stratum", "3", "--part", "delete", "--again")[0] == 0
+    assert job("maintain_stratum", "--stratum", "3", "--again")[0] == 0
     for name in ("verify", "quality", "commit", "publish"):
         assert job(name)[0] == 0, name
     assert json.loads(job("close")[1]) == {"status": "committed", "seq": 1}

@@ -1,0 +1,91 @@
+"""The stages of a refresh at work: one of them, or all in their order.
+
+`plan/stages.py` says which there are and what may end the refresh after each; what they do is said here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from foreset.plan.frozen import Request
+from foreset.plan.stages import (
+    CAPTURE,
+    COMMIT,
+    NOTHING_MOVED,
+    NOTHING_NEW,
+    PUBLISH,
+    QUALITY,
+    TRIAL,
+    VERIFY,
+    WORKING,
+    EachSource,
+    EachStratum,
+    Ending,
+    Once,
+    Status,
+    Working,
+    mark,
+)
+from foreset.refresh.capturing import capture_all, nothing_moved
+from foreset.refresh.checking import verify
+from foreset.refresh.committing import commit
+from foreset.refresh.context import Context
+from foreset.refresh.domain_phase import nothing_new
+from foreset.refresh.maintaining import maintain
+from foreset.refresh.publishing import publish
+from foreset.refresh.quality import quality
+from foreset.refresh.record_failure import at_stage, failures_told
+from foreset.refresh.scheduling import run_strata, width
+from foreset.refresh.sharing import shared_looks
+from foreset.session.lazy import activate, interrupt
+from foreset.store.epochs import close_run
+
+Facts = Mapping[str, Any]
+DOES: dict[Once | EachSource, Callable[[Context], Any]] = {
+    CAPTURE: capture_all,
+    VERIFY: verify,
+    QUALITY: quality,
+    COMMIT: commit,
+    PUBLISH: publish,
+}
+HOLDS: dict[Ending, Callable[[Context, Request], bool]] = {
+    NOTHING_MOVED: lambda context, _: nothing_moved(context),
+    NOTHING_NEW: lambda context, _: nothing_new(context),
+    TRIAL: lambda _, request: request.dry_run,
+}
+
+
+def through(context: Context, request: Request) -> Status:
+    """Every stage of an open run, in this process, until the refresh ends; how it has ended."""
+    for stage in WORKING:
+        with failures_told(context, stage):
+            if isinstance(stage, EachStratum):
+                _strata(context, stage)
+            else:
+                DOES[stage](context)
+            ending = ending_of(context, request, stage)
+            if ending is not None:
+                close_run(context.run, ending.status)
+                return ending.status
+    return Status.COMMITTED
+
+
+def ending_of(context: Context, request: Request, stage: Working) -> Ending | None:
+    """What ends the refresh after this stage, which is through; None where it goes on."""
+    return next((ending for ending in stage.ends if HOLDS[ending](context, request)), None)
+
+
+def one_stratum(context: Context, stage: EachStratum, number: int, *, in_parts: bool = False) -> Facts:
+    """Maintain the stratum of that number."""
+    activate(context.spark)  # pyspark knows the active session by thread
+    with at_stage(mark(stage, number)):
+        return maintain(context, number, in_parts=in_parts)
+
+
+def _strata(context: Context, stage: EachStratum) -> None:
+    with shared_looks(context):
+        run_strata(
+            context.layering, lambda number: one_stratum(context, stage, number), width(),
+            lambda: interrupt(context.spark),
+        )  # fmt: skip
