@@ -9,8 +9,8 @@ import pytest
 from tests.roads import CLOSURE, GROUP, World
 
 from foreset.errors import EnvironmentFault
-from foreset.ir import records
 from foreset.plan.stages import COMMIT
+from foreset.records import versioned
 from foreset.refresh import runner
 from foreset.reports.reading import read_history
 from foreset.store import rows
@@ -27,26 +27,26 @@ def world(tmp_path: Path) -> World:
 
 
 def test_a_record_comes_back_without_its_format() -> None:
-    text = records.to_text({"a": 1})
-    assert json.loads(text) == {"format": records.FORMAT, "a": 1}
-    assert records.from_text(text, "x") == {"a": 1}
+    text = versioned.to_text({"a": 1})
+    assert json.loads(text) == {"format": versioned.FORMAT, "a": 1}
+    assert versioned.from_text(text, "x") == {"a": 1}
 
 
 def test_a_record_of_an_earlier_release_has_no_format() -> None:
-    assert records.from_text('{"a": 1}', "x") == {"a": 1}
+    assert versioned.from_text('{"a": 1}', "x") == {"a": 1}
 
 
-@pytest.mark.parametrize("written", [records.FORMAT + 1, "2b", None, 1.5e9])
+@pytest.mark.parametrize("written", [versioned.FORMAT + 1, "2b", None, 1.5e9])
 def test_what_a_newer_release_wrote_is_refused(written: object) -> None:
     with pytest.raises(EnvironmentFault, match="the plan was written by a newer Foreset") as refused:
-        records.from_text(json.dumps({"format": written, "a": 1}), "the plan")
+        versioned.from_text(json.dumps({"format": written, "a": 1}), "the plan")
     assert not refused.value.worth_retrying
 
 
 def newer(path: Path) -> None:
     record = json.loads(path.read_text())
-    assert record["format"] == records.FORMAT, "every record says its format"
-    path.write_text(json.dumps({**record, "format": records.FORMAT + 1}))
+    assert record["format"] == versioned.FORMAT, "every record says its format"
+    path.write_text(json.dumps({**record, "format": versioned.FORMAT + 1}))
 
 
 def test_everything_in_a_run_folder_says_its_format(world: World) -> None:
@@ -77,11 +77,11 @@ def test_a_manifest_of_a_newer_release_is_not_read(world: World, monkeypatch: py
     row = newest(world.root, "reach")
     assert row is not None
     kept = rows.encode(row)
-    assert json.loads(kept["extra"])["format"] == records.FORMAT
+    assert json.loads(kept["extra"])["format"] == versioned.FORMAT
     assert rows.decode(kept) == row, "the format is not part of what a row says"
     old = {**kept, "extra": json.dumps(row.extra)}
     assert rows.decode(old) == row, "rows of earlier releases have none"
-    monkeypatch.setattr(rows, "FORMAT", records.FORMAT + 1)
+    monkeypatch.setattr(rows, "FORMAT", versioned.FORMAT + 1)
     world.insert("xy")
     with pytest.raises(EnvironmentFault, match="newer Foreset"):  # it looks for its own row, and cannot read it
         world.open().refresh("reach")

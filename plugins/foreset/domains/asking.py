@@ -20,10 +20,10 @@ from foreset.domains.answers import digest, from_json, to_json, typed
 from foreset.domains.provider import Access, Answer, DomainFailed, Given, Provider, failure
 from foreset.domains.registry import provider_of
 from foreset.errors import ForesetError
-from foreset.ir import records
 from foreset.ir.domains import Domain, DomainFunction
 from foreset.ir.terms import Row
 from foreset.ir.text import print_value
+from foreset.records import versioned
 from foreset.store.files import list_files, read_once, write_once
 
 HELD = "held"
@@ -154,7 +154,7 @@ class Calls:
             }
             for row, a in found.items()
         ]
-        if write_once(path, records.to_text({"function": _declared(domain, function), "answers": told}, indent=None)):
+        if write_once(path, versioned.to_text({"function": _declared(domain, function), "answers": told}, indent=None)):
             return found
         return found | _read(path, domain, function)
 
@@ -191,7 +191,7 @@ def _read(path: str, domain: Domain, function: DomainFunction) -> Answers:
     """A batch; nothing where the function meant something else when it was asked."""
     told = json.loads(read_once(path) or "[]")
     if isinstance(told, dict):  # else an earlier release wrote it, and only the answers
-        told = records.checked(told, f"an answer of domain `{domain.name}`")
+        told = versioned.checked(told, f"an answer of domain `{domain.name}`")
         told = told["answers"] if told["function"] == _declared(domain, function) else []
     found: Answers = {}
     for item in told:

@@ -14,9 +14,9 @@ from typing import Any
 
 from foreset.diagnostics import did_you_mean
 from foreset.errors import UsageError
-from foreset.ir import records
 from foreset.ir.edits import Edit, edits_from
 from foreset.plan.choose import Mode
+from foreset.records import versioned
 
 VERIFY_SAMPLE = 200
 
@@ -71,12 +71,12 @@ class RefreshPlan:
 
     def to_json(self) -> str:
         """As the run directory keeps it."""
-        return records.to_text(dataclasses.asdict(self))
+        return versioned.to_text(dataclasses.asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> RefreshPlan:
         """Back from the run directory; keys of later releases are left aside, unless their format is another one."""
-        data = records.from_text(text, "the plan of this refresh")
+        data = versioned.from_text(text, "the plan of this refresh")
         known = {f.name for f in dataclasses.fields(cls)}
         data["edits"] = edits_from(data.get("edits", ()))
         return cls(**{name: value for name, value in data.items() if name in known})

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from foreset.errors import SpecError
-from foreset.ir import records
 from foreset.ir.edits import Edit
 from foreset.ir.program import Program, Source, View
 from foreset.ir.strata import Layering
 from foreset.plan.frozen import RefreshPlan
+from foreset.records import versioned
 from foreset.rewrite.pipeline import as_written
 from foreset.store import files
 from foreset.store.delta import Opened
@@ -68,12 +68,12 @@ class Context:
             text = files.read_text(self.path("marks", f"{name}.json"))
             if text is None:
                 return None
-            self._marks[name] = records.from_text(text, f"the mark of `{name}`")
+            self._marks[name] = versioned.from_text(text, f"the mark of `{name}`")
         return self._marks[name]
 
     def finish(self, name: str, facts: Mapping[str, Any]) -> Mapping[str, Any]:
         """Note that phase `name` is finished; the last act of each phase."""
-        files.write_text(self.path("marks", f"{name}.json"), records.to_text(facts))
+        files.write_text(self.path("marks", f"{name}.json"), versioned.to_text(facts))
         if time.monotonic() > self._beaten + BEAT_S:
             self._beaten = time.monotonic()
             heartbeat(self.run)
@@ -82,7 +82,7 @@ class Context:
 
     def settle(self, name: str, facts: Mapping[str, Any]) -> Mapping[str, Any]:
         """Note a decision that is made once; returns what the first to decide has noted."""
-        files.write_once(self.path("marks", f"{name}.json"), records.to_text(facts))
+        files.write_once(self.path("marks", f"{name}.json"), versioned.to_text(facts))
         settled = self.settled(name)
         assert settled is not None
         return settled
@@ -90,7 +90,7 @@ class Context:
     def settled(self, name: str) -> Mapping[str, Any] | None:
         """What `settle` noted; None before."""
         text = files.read_once(self.path("marks", f"{name}.json"))
-        return None if text is None else records.from_text(text, f"the mark of `{name}`")
+        return None if text is None else versioned.from_text(text, f"the mark of `{name}`")
 
     def judge(self) -> tuple[Program, Layering]:
         """What rows are held to: the rules as written."""

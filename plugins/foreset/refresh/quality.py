@@ -15,7 +15,6 @@ from typing import Any
 import pyarrow.dataset as arrow_dataset
 
 from foreset.errors import EnvironmentFault, QualityFailed
-from foreset.ir import records
 from foreset.ir.expectations import DENY, KNOWN, Expectation, Scope, Severity
 from foreset.ir.program import View
 from foreset.ir.steps import Ref
@@ -23,6 +22,7 @@ from foreset.ir.terms import Row
 from foreset.ir.versions import Version
 from foreset.quality.batches import EXAMPLES, SPARK_ONLY, Batch, Finding, fits_in_process
 from foreset.quality.outcome import failures, identity, line, summed, told
+from foreset.records import versioned
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.denying import reach_of, violations
 from foreset.refresh.fits import pin_of
@@ -45,7 +45,7 @@ def quality(context: Context) -> Facts:
         return done
     watch = Stopwatch()
     facts = _checked(context, watch)
-    files.write_text(context.path(RECORD), records.to_text(facts))
+    files.write_text(context.path(RECORD), versioned.to_text(facts))
     if facts["status"] == "failed":
         raise _failed(facts)
     return context.finish("quality", facts)

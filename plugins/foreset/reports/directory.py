@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from foreset.ir import records
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering
 from foreset.plan.frozen import RefreshPlan
+from foreset.records import versioned
 from foreset.store import events, files
 from foreset.store.layout import Layout, join
 from foreset.understand import Understood, understand_text
@@ -118,6 +118,6 @@ def _marks(folder: str) -> dict[str, Facts]:
 def parsed(text: str) -> Facts:
     """A record; an empty one for anything else, such as a file that a crash has torn."""
     try:
-        return records.from_text(text, "a record of this refresh")
+        return versioned.from_text(text, "a record of this refresh")
     except ValueError:
         return {}

@@ -10,7 +10,7 @@ import dataclasses
 from contextlib import suppress
 from dataclasses import dataclass
 
-from foreset.ir import records
+from foreset.records import versioned
 from foreset.store import files
 from foreset.store.layout import Layout, join
 
@@ -33,7 +33,7 @@ class FailedAttempt:
 
 def note(layout: Layout, attempt: FailedAttempt) -> None:
     """Keep `attempt` as the last one."""
-    files.write_text(_path(layout), records.to_text(dataclasses.asdict(attempt)))
+    files.write_text(_path(layout), versioned.to_text(dataclasses.asdict(attempt)))
 
 
 def forget(layout: Layout) -> None:
@@ -44,7 +44,7 @@ def forget(layout: Layout) -> None:
 def last_failure(layout: Layout, newest_seq: int) -> FailedAttempt | None:
     """The last attempt, if it failed and nothing was published since; None for a record that a crash has torn."""
     with suppress(ValueError, TypeError):
-        told = records.from_text(files.read_text(_path(layout)) or "", "the record of the last attempt")
+        told = versioned.from_text(files.read_text(_path(layout)) or "", "the record of the last attempt")
         known = {f.name for f in dataclasses.fields(FailedAttempt)}
         found = FailedAttempt(**{name: value for name, value in told.items() if name in known})
         return found if found.seq >= newest_seq else None

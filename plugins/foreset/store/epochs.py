@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from foreset.errors import Fenced, UsageError
-from foreset.ir import records
+from foreset.records import versioned
 from foreset.store import attempts, delta, events, files, manifest
 from foreset.store.layout import Layout, join
 from foreset.store.protocol import Allocate, AlreadyCommitted, Busy, Holder, Refused, decide_open
@@ -92,7 +92,7 @@ def open_run(
         run_id, record = _recorded(layout, refresh_id, vector)
         manifest.check_fence(layout, epoch, refresh_id)
         run = Run(layout, run_id, refresh_id, attempt, epoch, record.prev_seq, record.sources)
-        files.write_once(_epoch_file(layout, epoch), records.to_text({"run_id": run_id, "attempt_id": attempt}))
+        files.write_once(_epoch_file(layout, epoch), versioned.to_text({"run_id": run_id, "attempt_id": attempt}))
         heartbeat(run)
         events.emit(run.directory, "opened", epoch=epoch, attempt=attempt)
     except BaseException:  # a source that cannot be read must not keep the next refresh waiting
@@ -113,7 +113,7 @@ def load_run(layout: Layout, refresh_id: str) -> Run:
     text = files.read_once(_epoch_file(layout, epoch))
     if text is None:
         raise Fenced(f"refresh {refresh_id} has not finished opening its run", hint="run its open task again")
-    run_id = str(records.from_text(text, f"epoch {epoch} of group {layout.group}")["run_id"])
+    run_id = str(versioned.from_text(text, f"epoch {epoch} of group {layout.group}")["run_id"])
     record = _read_record(layout, run_id)
     assert record is not None, "run.json is stored before the epoch's file"
     return Run(layout, run_id, refresh_id, mark.attempt_id, epoch, record.prev_seq, record.sources)
@@ -219,7 +219,7 @@ def _recorded(layout: Layout, refresh_id: str, vector: Callable[[ManifestRow | N
         if record is None:
             sources = {name: dataclasses.asdict(pin) for name, pin in vector(last).items()}
             data = {"refresh_id": refresh_id, "group": layout.group, "prev_seq": seq, "sources": sources}
-            files.write_once(_run_file(layout, run_id), records.to_text(data))
+            files.write_once(_run_file(layout, run_id), versioned.to_text(data))
             continue  # read it back: another attempt may have been first
         if record.prev_seq == seq:
             return run_id, record
@@ -230,7 +230,7 @@ def _read_record(layout: Layout, run_id: str) -> _Record | None:
     text = files.read_once(_run_file(layout, run_id))
     if text is None:
         return None
-    data = records.from_text(text, f"run {run_id} of group {layout.group}")
+    data = versioned.from_text(text, f"run {run_id} of group {layout.group}")
     return _Record(data["prev_seq"], {name: SourcePin(**pin) for name, pin in data["sources"].items()})
 
 

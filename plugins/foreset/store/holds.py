@@ -10,7 +10,7 @@ import datetime
 from dataclasses import dataclass
 
 from foreset.errors import Held
-from foreset.ir import records
+from foreset.records import versioned
 from foreset.store import files
 from foreset.store.layout import Layout, join
 
@@ -30,7 +30,7 @@ def hold(layout: Layout, contents_of: int, why: str = "") -> Hold:
     """Let no refresh of the group begin from now on."""
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
     found = Hold(now, contents_of, why)
-    files.write_text(_path(layout), records.to_text(dataclasses.asdict(found)))
+    files.write_text(_path(layout), versioned.to_text(dataclasses.asdict(found)))
     return found
 
 
@@ -39,7 +39,7 @@ def held(layout: Layout) -> Hold | None:
     text = files.read_text(_path(layout))
     if text is None:
         return None
-    told = records.from_text(text, f"the hold of group {layout.group}")
+    told = versioned.from_text(text, f"the hold of group {layout.group}")
     return Hold(str(told["at"]), int(told["contents_of"]), str(told.get("why", "")))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from foreset.ir.records import FORMAT, KEY, checked
+from foreset.records.versioned import FORMAT, KEY, checked
 from foreset.store.protocol import Entry
 
 
