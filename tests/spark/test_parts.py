@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.roads import CLOSURE, GROUP, PAPER, World, closed, words
 
+from foreset.plan import marks
 from foreset.plan.frozen import Request
+from foreset.records.strata import DeletionRecord, StratumRecord
 from foreset.refresh import maintaining, phase_break
 from foreset.refresh.capturing import capture_all
 from foreset.refresh.checking import verify
@@ -82,15 +84,16 @@ def test_in_parts(death: str, world: World, spark: SparkSession, monkeypatch: py
     opened = open_refresh(spark, layout, wh.spec("reach"), Request("night", "incremental"))
     assert isinstance(opened, Context)
     capture_all(opened)
-    marks: dict[str, Any] = {}
+    deletions: dict[str, DeletionRecord | None] = {}
+    records: dict[str, StratumRecord] = {}
     for stratum in opened.layering.strata:
         if death:
             with monkeypatch.context() as patch, suppress(Killed):
                 patch.setattr(*DEATHS[death], deadly(*DEATHS[death]))
                 maintain(reopen(spark, layout, "night"), stratum.number, in_parts=True)
         context = reopen(spark, layout, "night")
-        marks[stratum.names[0]] = maintain(context, stratum.number, in_parts=True)
-        marks[f"{stratum.names[0]} before"] = context.mark(f"stratum-{stratum.number}-delete")
+        records[stratum.names[0]] = maintain(context, stratum.number, in_parts=True)
+        deletions[stratum.names[0]] = context.mark(marks.deletion(stratum.number))
     assert words(wh.read("reach.closure")) == closed(PAPER)
     verify(reopen(spark, layout, "night"))
     commit(reopen(spark, layout, "night"))
@@ -100,16 +103,18 @@ def test_in_parts(death: str, world: World, spark: SparkSession, monkeypatch: py
         assert words(wh.read(f"reach.{view}")) == rows, view
         plus, minus = wh.changes(f"reach.{view}")
         assert (words(plus), words(minus)) == (rows - before[view], before[view] - rows), view
-        first, whole = marks[f"{view} before"], marks[view]
-        assert whole["strategy"] == STRATEGIES[view]
-        assert whole["rows"] == plus.num_rows + minus.num_rows
+        first, whole = deletions[view], records[view]
+        assert whole.strategy == STRATEGIES[view]
+        assert whole.rows == plus.num_rows + minus.num_rows
         if first is None:
-            assert whole["strategy"] == "recompute", "which has no deletion phase"
+            assert whole.strategy == "recompute", "which has no deletion phase"
             continue
-        assert (first["strategy"], first["reason"]) == (whole["strategy"], whole["reason"])
-        assert whole["seconds"] >= first["seconds"]
-        assert whole["rounds"] >= first["rounds"]
-    assert marks["closure before"]["rows"] >= len(before["closure"] - after["closure"])
+        assert (first.strategy, first.reason) == (whole.strategy, whole.reason)
+        assert whole.seconds >= first.seconds
+        assert whole.rounds >= first.rounds
+    deleted = deletions["closure"]
+    assert deleted is not None
+    assert deleted.rows >= len(before["closure"] - after["closure"])
     assert wh.manifest("reach")[-1]["seq"] == 2
     world.delete("dc")
     assert world.settle(mode="incremental", verify="full").verification["verdict"] == "passed"
@@ -130,9 +135,9 @@ def test_a_retry_goes_on_from_a_finished_deletion(
         patch.setattr(maintaining, "_stage_view", deadly(maintaining, "_stage_view"))
         with pytest.raises(Killed):
             maintain(context, 1, in_parts=True)
-    deleted = context.mark("stratum-1-delete")
+    deleted = context.mark(marks.deletion(1))
     assert deleted is not None
-    assert deleted["strategy"] == "dredf"
+    assert deleted.strategy == "dredf"
     # In another mode the choice would be another one, but it has been made.
     other = reopen(spark, wh.layout("reach"), "night")
     object.__setattr__(other.plan, "mode", "recompute")
@@ -140,7 +145,7 @@ def test_a_retry_goes_on_from_a_finished_deletion(
     other.listen = lambda event: ran.append(event["phase"]) if event["event"] == "phase" else None
     done = maintain(other, 1)
     assert ran == ["insert"], "what was deleted is not looked for again"
-    assert done["strategy"] == deleted["strategy"]
+    assert done.strategy == deleted.strategy
     assert maintain(other, 1, in_parts=True) == done
     assert wh.refresh("reach", refresh_id="night", verify="full").seq == 2
     assert words(wh.read("reach.closure")) == closed(set(PAPER.split()) - {"bc"})

@@ -19,7 +19,9 @@ import pytest
 from tests.roads import World, closed, words
 
 import foreset
+from foreset.plan import marks
 from foreset.plan.frozen import Request
+from foreset.records.strata import StagedFile
 from foreset.refresh.capturing import capture_all
 from foreset.refresh.checking import verify
 from foreset.refresh.context import Context
@@ -53,19 +55,21 @@ def staged(warehouse: str, tmp_path: Path, spark: SparkSession) -> Context:
     return context
 
 
-def rows_of(facts: dict[str, object]) -> pa.Table:
-    return pyarrow.dataset.dataset(facts["path"], format="parquet").to_table()
+def rows_of(place: StagedFile) -> pa.Table:
+    return pyarrow.dataset.dataset(place.path, format="parquet").to_table()
 
 
 @contextmanager
 def planted(context: Context, view: str, kind: str, rng: Random) -> Iterator[str]:
     """One error in the staged differential of `view`; everything is put back."""
     number = context.layering.of(view).number
-    facts = context.mark(f"stratum-{number}")
-    assert facts is not None
-    side = rng.choice([name for name in ("plus", "minus") if facts["views"][view][name]["rows"] > 1])
-    place = facts["views"][view][side]
-    kept = {file: file.read_bytes() for file in Path(place["path"]).glob("*.parquet")}
+    record = context.mark(marks.stratum(number))
+    assert record is not None
+    sides = {"plus": record.views[view].plus, "minus": record.views[view].minus}
+    side = rng.choice([name for name, file in sides.items() if file.rows > 1])
+    place = sides[side]
+    assert place.path is not None
+    kept = {file: file.read_bytes() for file in Path(place.path).glob("*.parquet")}
     true = rows_of(place)
     found = sorted(tuple(row.values()) for row in true.to_pylist())  # the same victims in every run
     added = rng.choice(sorted(wrong_rows(context, view, side, set(found))))
@@ -81,7 +85,7 @@ def planted(context: Context, view: str, kind: str, rng: Random) -> Iterator[str
     try:
         yield f"{kind} {side} of {view}"
     finally:
-        Path(place["path"], "part-0.parquet").unlink(missing_ok=True)
+        Path(place.path, "part-0.parquet").unlink(missing_ok=True)
         for file, content in kept.items():
             file.write_bytes(content)
         Path(context.path("marks", "verify.json")).unlink(missing_ok=True)

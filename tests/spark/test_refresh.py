@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -136,14 +137,14 @@ def test_a_planted_error_is_caught_and_nothing_is_published(world: World, monkey
     honest = maintaining._stage_view
 
     def planted(work, view):  # type: ignore[no-untyped-def]
-        facts = honest(work, view)
+        staged = honest(work, view)
         if view == "closure":
             rows = pa.table({"src": ["h", "h", "h", "z"], "dst": ["d", "c", "g", "q"]})
-            for file in Path(facts["plus"]["path"]).glob("*.parquet"):
+            for file in Path(staged.plus.path).glob("*.parquet"):
                 file.unlink()
-            pa.parquet.write_table(rows, f"{facts['plus']['path']}/part-0.parquet")
-            return {**facts, "plus": {**facts["plus"], "rows": 4}}
-        return facts
+            pa.parquet.write_table(rows, f"{staged.plus.path}/part-0.parquet")
+            return replace(staged, plus=replace(staged.plus, rows=4))
+        return staged
 
     monkeypatch.setattr(maintaining, "_stage_view", planted)
     with pytest.raises(foreset.VerificationFailed, match=r"closure\('z', 'q'\) is staged, but no rule derives it"):

@@ -21,6 +21,7 @@ from foreset.errors import EnvironmentFault, QualityFailed
 from foreset.plan.frozen import RefreshPlan
 from foreset.quality.batches import Batch, Finding
 from foreset.quality.checker import Checker
+from foreset.records import codec
 from foreset.refresh import context as context_module
 from foreset.refresh import denying
 from foreset.refresh import quality as phase
@@ -95,7 +96,7 @@ class Nights:
         Recorder.asked = []
         old = self.state
         self.patch.setattr(phase.arrow, "read", lambda *_: table(old))
-        facts = dict(phase.quality(context))
+        facts = codec.to_plain(phase.quality(context))
         self.state = [*(edge for edge in self.state if edge not in minus), *plus]
         pin = ViewPin("reach/v", "id", self.number, {"src": "string", "dst": "string"}, rows=len(self.state))
         self.previous = ManifestRow(self.number, "r", "a", 1, 0, views={"v": pin}, quality=facts)

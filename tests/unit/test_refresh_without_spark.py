@@ -15,9 +15,9 @@ import foreset
 from foreset.errors import UsageError, VerificationFailed
 from foreset.ir.program import Column
 from foreset.plan import place
+from foreset.records.strata import StagedFile
 from foreset.refresh import inprocess
 from foreset.refresh.context import Context
-from foreset.refresh.inprocess import Facts
 from foreset.warehouse import Warehouse
 
 NOWHERE = "nowhere"
@@ -292,7 +292,7 @@ def test_everything_is_verified_without_spark_where_it_is_few_rows(
     whole = inprocess.stage_arrow
     lost: list[str] = []
 
-    def losing(context: Context, rows: pa.Table, columns: tuple[Column, ...], *where: str) -> Facts:
+    def losing(context: Context, rows: pa.Table, columns: tuple[Column, ...], *where: str) -> StagedFile:
         lost.append(where[-2])
         return whole(context, rows.slice(1) if where[-2:] == ("closure", "plus") else rows, columns, *where)
 

@@ -14,6 +14,7 @@ from deltalake import write_deltalake
 from tests.roads import AFTER_THE_NIGHT, FEED, PAPER, REACH, World, closed, edges, words
 
 import foreset
+from foreset.plan import marks
 from foreset.plan.frozen import Request
 from foreset.plan.stages import COMMIT, STAGES, WORKING, EachStratum, named
 from foreset.refresh import maintaining, runner, tasks
@@ -122,7 +123,7 @@ def test_a_task_that_died_is_tried_again_and_goes_on(world: World, monkeypatch: 
     honest = maintaining.maintain
 
     def counted(context: Any, number: int, *, in_parts: bool = False) -> Any:
-        if context.mark(f"stratum-{number}") is None:
+        if context.mark(marks.stratum(number)) is None:
             done.append(number)
         return honest(context, number, in_parts=in_parts)
 

@@ -46,8 +46,8 @@ def test_there_is_no_bound_where_all_was_checked_and_hidden_views_are_not_told()
         "200",
         {"v": {"changed": 3, "unchanged": 10}, "v~groups_ab": {"changed": 1}},
         totals={"v": {"changed": 3, "unchanged": 900}, "v~groups_ab": {"changed": 9}},
-    ).as_dict()
-    assert verdict["checked"] == {"v": {"changed": 3, "unchanged": 10}}
-    assert verdict["of"] == {"v": {"changed": 3, "unchanged": 900}}
-    assert list(verdict["error_rate_below"]) == ["unchanged"]
-    assert verdict["rows"] == 14
+    ).record()
+    assert verdict.checked == {"v": {"changed": 3, "unchanged": 10}}
+    assert verdict.of == {"v": {"changed": 3, "unchanged": 900}}
+    assert list(verdict.error_rate_below or ()) == ["unchanged"]
+    assert verdict.rows == 14

@@ -93,14 +93,15 @@ def verify(
     from foreset.cli.exits import Exit
     from foreset.cli.opening import opened
     from foreset.cli.output import say, say_json
+    from foreset.records import codec
     from foreset.reports import words
     from foreset.reports.facts import verification
 
     verdict = opened(warehouse, specs).verify(group, sample)
     if json:
-        say_json(verdict.as_dict())
+        say_json(codec.to_plain(verdict.record()))
     else:
-        sentences = words.verified(verification(verdict.as_dict()), 0)
+        sentences = words.verified(verification(codec.to_plain(verdict.record())), 0)
         found = [f"  {mismatch}" for mismatch in verdict.mismatches]
         say([f"{group}: {' '.join(sentences)} ({verdict.seconds:.1f} s)", *found])
     if not verdict.ok:

@@ -11,6 +11,7 @@ from foreset.ir.expectations import DENY, Expectation, Severity
 from foreset.ir.program import Column
 from foreset.ir.terms import Value
 from foreset.quality.batches import EXAMPLES, Finding
+from foreset.records.checks import QualityRecord
 
 LONGEST = 200  # characters of a value in an example
 NOTHING = "nothing to check"
@@ -45,27 +46,27 @@ def told(expectation: Expectation, columns: Sequence[Column], finding: Finding, 
     }
 
 
-def summed(views: Mapping[str, Sequence[Facts]], seconds: float, docs: str | None) -> Facts:
+def summed(views: Mapping[str, Sequence[Facts]], seconds: float, docs: str | None) -> QualityRecord:
     """All of it, with the verdict."""
     entries = [entry for found in views.values() for entry in found]
     failed, warned = (_failures(entries, severity) for severity in (Severity.CRITICAL, Severity.WARNING))
     looked = any(entry["rows"] or not entry["success"] for entry in entries)
     verdict = "failed" if failed else "warned" if warned else "passed" if looked else NOTHING
-    return {
-        "status": verdict,
-        "seconds": seconds,
-        "checked": len(entries),
-        "failed": len(failed),
-        "warned": len(warned),
-        "known": sum(entry["known"] for _, entry in lingering(views)),
-        "views": dict(views),
-        "docs": docs,
-    }
+    return QualityRecord(
+        status=verdict,
+        seconds=seconds,
+        checked=len(entries),
+        failed=len(failed),
+        warned=len(warned),
+        known=sum(entry["known"] for _, entry in lingering(views)),
+        views={view: tuple(found) for view, found in views.items()},
+        docs=docs,
+    )
 
 
-def failures(facts: Mapping[str, Any], severity: Severity) -> list[tuple[str, Facts]]:
+def failures(views: Mapping[str, Sequence[Facts]], severity: Severity) -> list[tuple[str, Facts]]:
     """Each failed expectation of that severity with its view."""
-    return [(view, entry) for view, found in facts["views"].items() for entry in _failures(found, severity)]
+    return [(view, entry) for view, found in views.items() for entry in _failures(found, severity)]
 
 
 def lingering(views: Mapping[str, Sequence[Facts]]) -> list[tuple[str, Facts]]:

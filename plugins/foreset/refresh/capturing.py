@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
+from foreset.plan import marks
+from foreset.records.captures import CaptureRecord
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.editing import edits_of
 from foreset.refresh.key_check import check_key, single_rows
@@ -13,19 +13,17 @@ from foreset.refresh.sizes import rows_of
 from foreset.store.capture import Captured, Counts, RecordedPin, Unchanged, capture, staged
 from foreset.store.capture.stage import Differential
 
-Facts = Mapping[str, Any]
 
-
-def capture_all(context: Context) -> dict[str, Facts]:
-    """Capture every source that was not captured yet; facts by source."""
+def capture_all(context: Context) -> dict[str, CaptureRecord]:
+    """Capture every source that was not captured yet; records by source."""
     return {source.name: capture_one(context, source.name) for source in context.program.sources}
 
 
-def capture_one(context: Context, name: str) -> Facts:
+def capture_one(context: Context, name: str) -> CaptureRecord:
     """Capture one source, or say again what an earlier attempt found."""
-    mark = context.mark(f"capture-{name}")
-    if mark is not None:
-        return mark
+    done = context.mark(marks.capture(name))
+    if done is not None:
+        return done
     watch = Stopwatch()
     source, pin = context.source(name), context.run.sources[name]
     before = context.previous.sources.get(name) if context.previous else None
@@ -38,35 +36,36 @@ def capture_one(context: Context, name: str) -> Facts:
         to=RecordedPin.from_manifest(pin),
         used_by=context.users_of(name),
     )
-    facts = _facts(context, captured)
-    single = check_key(context, source, facts)
-    return context.finish(f"capture-{name}", {**facts, "single": single, "seconds": watch.seconds})
+    record = _record(context, captured)
+    single = check_key(context, source, record)
+    return context.finish(marks.capture(name), replace(record, single=single, seconds=watch.seconds))
 
 
-def _facts(context: Context, captured: Captured) -> Facts:
-    return {
-        "way": type(captured.way).__name__,
-        "reason": captured.reason,
-        "inserted": captured.counts.inserted,
-        "deleted": captured.counts.deleted,
-        "rows": rows_of(context.layout.root, context.source(captured.source), captured.pin.version),
-        "taken_whole": captured.differential is None,
-        "moved": not isinstance(captured.way, Unchanged),
-        "degraded": captured.degraded,
-        "old_lost": captured.old_lost,
-        "single": captured.counts.single,
-        "key": list(context.source(captured.source).key),
-        "staged": context.path("capture", captured.source, context.run.attempt_id),
-    }
+def _record(context: Context, captured: Captured) -> CaptureRecord:
+    source = context.source(captured.source)
+    return CaptureRecord(
+        way=type(captured.way).__name__,
+        reason=captured.reason,
+        inserted=captured.counts.inserted,
+        deleted=captured.counts.deleted,
+        rows=rows_of(context.layout.root, source, captured.pin.version),
+        taken_whole=captured.differential is None,
+        moved=not isinstance(captured.way, Unchanged),
+        degraded=captured.degraded,
+        old_lost=captured.old_lost,
+        single=captured.counts.single,
+        key=source.key,
+        staged=context.path("capture", captured.source, context.run.attempt_id),
+    )
 
 
 def differential(context: Context, name: str) -> Differential | None:
     """The staged differential of a captured source; None when it was taken whole."""
-    facts = capture_one(context, name)
-    if facts["taken_whole"]:
+    record = capture_one(context, name)
+    if record.taken_whole:
         return None
-    counts = Counts(facts["inserted"], facts["deleted"])
-    return staged(context.spark, context.source(name).columns, facts["staged"], counts)
+    counts = Counts(record.inserted, record.deleted)
+    return staged(context.spark, context.source(name).columns, record.staged, counts)
 
 
 def nothing_moved(context: Context) -> bool:
@@ -83,4 +82,4 @@ def all_stands(context: Context) -> bool:
         return False
     if set(before.views) != {view.name for view in context.program.views}:
         return False
-    return not any(facts["moved"] or facts["taken_whole"] for facts in capture_all(context).values())
+    return not any(found.moved or found.taken_whole for found in capture_all(context).values())

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
@@ -20,12 +20,16 @@ from foreset.ir.program import Column, Program, Source
 from foreset.ir.rules import owner
 from foreset.ir.strata import Layering
 from foreset.ir.terms import Row, Value
+from foreset.plan import marks
 from foreset.plan.frozen import sample_size
+from foreset.plan.marks import VERIFY
+from foreset.records import codec
+from foreset.records.checks import Verification
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.domain_phase import table_now, table_of
 from foreset.refresh.fits import pin_of
-from foreset.refresh.inputs import source_at, view_facts
+from foreset.refresh.inputs import source_at, staged_of
 from foreset.refresh.recounting import differences
 from foreset.store import arrow, delta, manifest
 from foreset.store.capture.stage import folder
@@ -47,24 +51,26 @@ DRAWING = 4  # views at the same time
 DRAWN_ROWS = 2_000_000  # of a larger source that changed, only the changed rows are drawn from
 
 
-def verify(context: Context) -> Mapping[str, Any]:
+def verify(context: Context) -> Verification:
     """Check the staged result as the plan says; raises `VerificationFailed`, which publishes nothing."""
-    done = context.mark("verify")
+    done = context.mark(VERIFY)
     if done is not None:
         return done
     watch = Stopwatch()
     mode = context.plan.verify
     if mode == "off":
-        return context.finish("verify", {"mode": "off", "verdict": "not checked", "rows": 0})
+        return context.finish(VERIFY, Verification("off", "not checked"))
     verdict = _verdict(context, mode, watch)
+    record = verdict.record()
     if not verdict.ok:
-        context.listen({"event": "verification", **verdict.as_dict(), "differing": _differing(context, verdict)})
+        told = {**codec.to_plain(record), "differing": _differing(context, verdict)}
+        context.listen({"event": "verification", **told})
         raise VerificationFailed(
             f"{len(verdict.mismatches)} of {verdict.rows} checked rows differ from recomputation:\n  "
             + "\n  ".join(str(found) for found in verdict.mismatches[:5]),
             f"nothing was published; {_advice(context, verdict.mismatches)}",
         )
-    return context.finish("verify", verdict.as_dict())
+    return context.finish(VERIFY, record)
 
 
 def _verdict(context: Context, mode: str, watch: Stopwatch) -> Verdict:
@@ -112,13 +118,13 @@ def _sampled(
 
     def nearby(name: str) -> Sequence[Rows]:
         """What came to a source and what went, and if it is not too large to draw from, all of it."""
-        facts = capture_one(context, name)
-        signs = [sign for sign, rows in ((1, facts["inserted"]), (-1, facts["deleted"])) if rows]
-        changes = [] if facts["taken_whole"] else [_folder(folder(facts["staged"], sign)) for sign in signs]
-        small = facts["rows"] is not None and facts["rows"] <= DRAWN_ROWS
+        taken = capture_one(context, name)
+        signs = [sign for sign, rows in ((1, taken.inserted), (-1, taken.deleted)) if rows]
+        changes = [] if taken.taken_whole else [_folder(folder(taken.staged, sign)) for sign in signs]
+        small = taken.rows is not None and taken.rows <= DRAWN_ROWS
         return [*changes, opener(name)] if small or not changes else changes
 
-    keyed = [source for source in context.program.sources if source.key and capture_one(context, source.name)["single"]]
+    keyed = [source for source in context.program.sources if source.key and capture_one(context, source.name).single]
     single = {source.name: source.key_places for source in keyed}
     with closing(SourceFacts(context.program.columns_of(), opener, single)) as facts:
         ground = Ground(facts, nearby, _sizes(context), needs_of(context.program.views))
@@ -231,16 +237,16 @@ def _asks(context: Context) -> list[str]:
 
 
 def _ran(context: Context, view: str) -> bool:
-    facts = context.mark(f"stratum-{context.layering.of(view).number}") or {}
-    return facts.get("strategy") != "skip"
+    record = context.mark(marks.stratum(context.layering.of(view).number))
+    return record is None or not record.skipped
 
 
 def _sizes(context: Context) -> dict[str, int]:
     """How many rows each view will have."""
     found = {}
     for view in context.program.views:
-        facts, pin = view_facts(context, view.name), pin_of(context, view.name)
-        found[view.name] = (pin.rows if pin else 0) + facts["plus"]["rows"] - facts["minus"]["rows"]
+        change, pin = staged_of(context, view.name), pin_of(context, view.name)
+        found[view.name] = (pin.rows if pin else 0) + change.plus.rows - change.minus.rows
     return found
 
 
@@ -252,14 +258,13 @@ def _kinds(claims: list[Claim]) -> dict[str, int]:
 
 
 def _staged(context: Context, view: str) -> Staged:
-    facts, columns = view_facts(context, view), context.view(view).columns
+    change, columns = staged_of(context, view), context.view(view).columns
     pin = pin_of(context, view)
     old = published(context.layout, pin, context.opened) if pin is not None else None
-    plus, minus = (_folder(facts[side]["path"]) for side in ("plus", "minus"))
+    plus, minus = (_folder(file.path) for file in (change.plus, change.minus))
     made = context.view(view).aggregation
-    came, went = facts["plus"]["rows"], facts["minus"]["rows"]
-    stay = pin.rows - went if pin is not None else 0
-    return Staged(columns, old, plus, minus, made.groups if made and made.own else None, came + went, stay)
+    stay = pin.rows - change.minus.rows if pin is not None else 0
+    return Staged(columns, old, plus, minus, made.groups if made and made.own else None, change.changed, stay)
 
 
 def published(layout: Layout, pin: ViewPin, open_at: delta.OpenAt = delta.open_table) -> Rows:

@@ -10,7 +10,7 @@ from foreset.plan.translate import counts_itself
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.context import Context
 from foreset.refresh.fits import pin_of
-from foreset.refresh.inputs import view_facts
+from foreset.refresh.inputs import staged_of
 
 
 class Refused(ForesetError):
@@ -31,11 +31,9 @@ def chosen(context: Context, stratum: Stratum) -> Choice:
     return Choice(known["strategy"], known["reason"])
 
 
-def of_circles(choice: Choice, keys: int | None) -> dict[str, str]:
-    """What to say where data break the promise of `stdel-acyclic`."""
-    if choice.strategy != "stdel" or not keys:
-        return {}
-    return {"reason": f"{choice.reason}: {keys:,} keys lie on one"}
+def reason_of(choice: Choice, circles: int) -> str:
+    """Why a strategy was taken; where data break the promise of `stdel-acyclic`, with how many keys do."""
+    return f"{choice.reason}: {circles:,} keys lie on one" if choice.strategy == "stdel" and circles else choice.reason
 
 
 def situation_of(context: Context, stratum: Stratum) -> Situation:
@@ -43,8 +41,8 @@ def situation_of(context: Context, stratum: Stratum) -> Situation:
     sizes = {name: size_of(context, name) for name in stratum.reads}
     rebuild = next((context.plan.rebuild[view] for view in stratum.names if view in context.plan.rebuild), "")
     for name in stratum.reads:
-        if not rebuild and name in context.run.sources and capture_one(context, name)["taken_whole"]:
-            rebuild = f"source {name} had to be taken whole: {capture_one(context, name)['reason']}"
+        if not rebuild and name in context.run.sources and capture_one(context, name).taken_whole:
+            rebuild = f"source {name} had to be taken whole: {capture_one(context, name).reason}"
     state = context.previous.state if context.previous else {}
     counted = counts_itself(stratum) or all(name in state for name in stratum.names)
     return Situation(sizes, rebuild, counted, cost_of(stratum.names, context.history))
@@ -53,7 +51,7 @@ def situation_of(context: Context, stratum: Stratum) -> Situation:
 def size_of(context: Context, name: str) -> Size:
     """How many rows a relation had, and how many came and went."""
     if name in context.run.sources:
-        facts = capture_one(context, name)
-        return Size(facts["inserted"], facts["deleted"], facts.get("rows") or 0)
-    facts, pin = view_facts(context, name), pin_of(context, name)
-    return Size(facts["plus"]["rows"], facts["minus"]["rows"], pin.rows if pin else 0)
+        captured = capture_one(context, name)
+        return Size(captured.inserted, captured.deleted, captured.rows or 0)
+    staged, pin = staged_of(context, name), pin_of(context, name)
+    return Size(staged.plus.rows, staged.minus.rows, pin.rows if pin else 0)

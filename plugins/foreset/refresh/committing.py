@@ -13,11 +13,15 @@ import pyarrow.dataset as arrow_dataset
 from foreset.ir.program import Column, View
 from foreset.ir.terms import Row
 from foreset.ir.types import BIGINT
+from foreset.plan import marks
 from foreset.plan.layout import laid_out
+from foreset.records import codec
+from foreset.records.commits import CommitRecord
+from foreset.records.strata import StagedFile, StagedView, StratumRecord
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.domain_phase import table_of
 from foreset.refresh.fits import declared, pin_of
-from foreset.refresh.inputs import view_facts
+from foreset.refresh.inputs import staged_of
 from foreset.refresh.staging import staged_frame
 from foreset.rewrite.edit_views import with_command, without_view
 from foreset.store import arrow, counters, manifest, signed, write_once
@@ -56,27 +60,23 @@ def commit(context: Context) -> manifest.Committed | manifest.AlreadyCommitted:
         pool.shutdown(cancel_futures=True)  # after a fault no other write begins
     outcome = manifest.commit(context.layout, row)
     close_run(context.run, "committed")
-    context.finish("commit", {"seq": outcome.seq, "seconds": watch.seconds})
+    context.finish(marks.COMMIT, CommitRecord(outcome.seq, watch.seconds))
     return outcome
 
 
 def _write_view(context: Context, view: View) -> ViewPin:
-    facts = view_facts(context, view.name)
-    plus, minus = facts["plus"], facts["minus"]
-    previous, columns = pin_of(context, view.name), declared(view.columns)
-    stratum = context.mark(f"stratum-{context.layering.of(view.name).number}") or {}
-    told: Facts = {"strategy": stratum["strategy"], "reason": stratum["reason"], "columns": columns}
-    if previous is not None and not plus["rows"] and not minus["rows"]:
+    staged, previous = staged_of(context, view.name), pin_of(context, view.name)
+    if previous is not None and not staged.changed:
         written = Written(context.layout.resolve(previous.path), previous.version, previous.table_id, previous.token)
-        return _pin(context, written, told, previous.rows, plus, minus)
-    rows = (previous.rows if previous else 0) + plus["rows"] - minus["rows"]
-    written = _written(context, view, previous, plus, minus)
-    return _pin(context, written, told, rows, plus, minus)
+        return _pin(context, view, written, previous.rows, staged)
+    rows = (previous.rows if previous else 0) + staged.plus.rows - staged.minus.rows
+    return _pin(context, view, _written(context, view, previous, staged), rows, staged)
 
 
-def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts, minus: Facts) -> Written:
+def _written(context: Context, view: View, previous: ViewPin | None, staged: StagedView) -> Written:
     path, seq, run = context.layout.view(view.name), context.run.seq, context.run
     columns, order = declared(view.columns), _order(context, view)
+    plus, minus = staged.plus, staged.minus
     if view.given is not None:
         return _written_whole(context, view, view.given, previous)
     if previous is None:
@@ -84,7 +84,7 @@ def _written(context: Context, view: View, previous: ViewPin | None, plus: Facts
         return write_once.write_once(run, path, None, _load(context, view, path, plus, order), absolute=True)
     path = context.layout.resolve(previous.path)
     extent = signed.describe(path, previous.version, context.opened)
-    if signed.Threshold().passed(extent, plus["rows"], minus["rows"]):
+    if signed.Threshold().passed(extent, plus.rows, minus.rows):
 
         def rebase(txn: Txn) -> None:
             if _few(context, plus, minus) and previous.rows <= IN_PROCESS_ROWS:
@@ -126,7 +126,7 @@ def _order(context: Context, view: View) -> tuple[str, ...]:
     return tuple(view.columns[place].name for place in laid_out(view, context.layering))
 
 
-def _load(context: Context, view: View, path: str, plus: Facts, order: Sequence[str]) -> Callable[[Txn], None]:
+def _load(context: Context, view: View, path: str, plus: StagedFile, order: Sequence[str]) -> Callable[[Txn], None]:
     def load(txn: Txn) -> None:
         if _few(context, plus):
             signed.load_arrow(path, clustered(_arrow(plus, declared(view.columns)), order), context.run.seq, txn)
@@ -136,17 +136,18 @@ def _load(context: Context, view: View, path: str, plus: Facts, order: Sequence[
     return load
 
 
-def _changes_of_counters(context: Context) -> dict[str, tuple[StatePin | None, Facts]]:
+def _changes_of_counters(context: Context) -> dict[str, tuple[StatePin | None, StagedFile]]:
     """By view, the counters before and what changes; those of a stratum maintained without them are no longer true."""
-    found: dict[str, tuple[StatePin | None, Facts]] = {}
+    found: dict[str, tuple[StatePin | None, StagedFile]] = {}
     for stratum in context.layering.strata:
-        facts = context.mark(f"stratum-{stratum.number}") or {}
+        record = _done(context, stratum.number)
         for view in stratum.names:
             before = context.previous.state.get(view) if context.previous else None
-            if view in facts["counted"]:
-                found[view] = None if facts["forgotten"] else before, facts["counters"][view]
-            elif facts["strategy"] == "skip" and before is not None:
-                found[view] = before, {"rows": 0}
+            if view in record.counted:
+                assert record.counters is not None, "what is counted has counters"
+                found[view] = None if record.forgotten else before, record.counters[view]
+            elif record.skipped and before is not None:
+                found[view] = before, StagedFile()
     return found
 
 
@@ -155,11 +156,11 @@ def _ended(writing: Mapping[str, Future[P]]) -> dict[str, P]:
     return {name: future.result() for name, future in writing.items()}
 
 
-def _write_counters(context: Context, view: str, before: StatePin | None, changes: Facts) -> StatePin:
+def _write_counters(context: Context, view: str, before: StatePin | None, changes: StagedFile) -> StatePin:
     columns = context.view(view).columns
     names, seq, run = [column.name for column in columns], context.run.seq, context.run
     stored = (*columns, Column("_base", BIGINT), Column("_recursive", BIGINT))
-    if before is not None and not changes["rows"]:
+    if before is not None and not changes.rows:
         return before
     order = _order(context, context.view(view))
     path = context.layout.state(view) if before is None else context.layout.resolve(before.path)
@@ -180,7 +181,7 @@ def _write_counters(context: Context, view: str, before: StatePin | None, change
     if before is None:
         counters.create(path, declared(columns))
         written = write_once.write_once(run, path, None, load, absolute=True)
-    elif (extent := counters.describe(path, before.version, context.opened)).passed(changes["rows"]):
+    elif (extent := counters.describe(path, before.version, context.opened)).passed(changes.rows):
 
         def rebase(txn: Txn) -> None:
             if _few(context, changes) and extent.rows <= IN_PROCESS_ROWS:
@@ -196,6 +197,7 @@ def _write_counters(context: Context, view: str, before: StatePin | None, change
 
 def _row(context: Context, views: dict[str, ViewPin], state: dict[str, StatePin], watch: Stopwatch) -> ManifestRow:
     run, plan = context.run, context.plan
+    verified, checked = context.mark(marks.VERIFY), context.mark(marks.QUALITY)
     sources = {}
     for name, pin in run.sources.items():
         before = context.previous.sources.get(name) if context.previous else None
@@ -214,9 +216,9 @@ def _row(context: Context, views: dict[str, ViewPin], state: dict[str, StatePin]
         sources=sources,
         views=views,
         state=state,
-        verification=dict(context.mark("verify") or {}),
-        quality=dict(context.mark("quality") or {}),
-        extra={"strata": [_record(context, n) for n in range(1, len(context.layering.strata) + 1)],
+        verification=codec.to_plain(verified) if verified else {},
+        quality=codec.to_plain(checked) if checked else {},
+        extra={"strata": [_told_of(context, n) for n in range(1, len(context.layering.strata) + 1)],
                "captures": {name: _captured(context, name) for name in run.sources},
                **dict(zip(("domains", "warnings"), told_of_domains(context), strict=True)),
                "edits": [edit.as_dict() for edit in plan.edits],
@@ -228,10 +230,10 @@ def told_of_domains(context: Context) -> tuple[Facts, tuple[str, ...]]:
     """What was asked and answered, by `domain:function`, and all warnings of the refresh."""
     asked: dict[str, Any] = {}
     warnings: list[str] = []
-    for stratum in context.layering.strata:
-        facts = context.mark(f"stratum-{stratum.number}") or {}
-        asked |= facts.get("asked", {})
-        warnings += facts.get("warnings", ())
+    records = (context.mark(marks.stratum(stratum.number)) for stratum in context.layering.strata)
+    for record in filter(None, records):
+        asked |= {name: codec.to_plain(found) for name, found in (record.asked or {}).items()}
+        warnings += record.warnings or ()
     return asked, (*warnings, *_edits_of_nothing(context))
 
 
@@ -241,13 +243,12 @@ def _edits_of_nothing(context: Context) -> list[str]:
     return [with_command(context.layout.group, one) for one in found]
 
 
-def _record(context: Context, number: int) -> Facts:
-    stratum, facts = context.layering.numbered(number), context.mark(f"stratum-{number}") or {}
+def _told_of(context: Context, number: int) -> Facts:
+    stratum, facts = context.layering.numbered(number), codec.to_plain(_done(context, number))
     changed = 0
     for name in stratum.reads:
-        seen = context.mark(f"capture-{name}") if name in context.run.sources else None
-        below = None if seen else view_facts(context, name)
-        changed += seen["inserted"] + seen["deleted"] if seen else below["plus"]["rows"] + below["minus"]["rows"]  # type: ignore[index]
+        seen = context.mark(marks.capture(name)) if name in context.run.sources else None
+        changed += (seen or staged_of(context, name)).changed
     kept = {
         key: facts[key]
         for key in ("strategy", "reason", "seconds", "rounds", "rows_read", "instead_of", *ENGINE)
@@ -258,45 +259,56 @@ def _record(context: Context, number: int) -> Facts:
 
 def _captured(context: Context, source: str) -> Facts:
     """How a source was taken in; the manifest keeps it longer than run directories live."""
-    facts = context.mark(f"capture-{source}") or {}
+    record = context.mark(marks.capture(source))
+    facts = codec.to_plain(record) if record else {}
     kept = ("way", "reason", "inserted", "deleted", "rows", "degraded", "key", "single", "seconds")
     return {key: facts[key] for key in kept if key in facts}
 
 
-def _pin(context: Context, written: Written, told: Facts, rows: int, plus: Facts, minus: Facts) -> ViewPin:
-    plus_ref, minus_ref = (side["path"] and context.layout.relative(side["path"]) for side in (plus, minus))
+def _pin(context: Context, view: View, written: Written, rows: int, staged: StagedView) -> ViewPin:
+    refs = (file.path and context.layout.relative(file.path) for file in (staged.plus, staged.minus))
+    plus_ref, minus_ref = refs
+    record = _done(context, context.layering.of(view.name).number)
     return ViewPin(
         path=context.layout.relative(written.path),
         table_id=written.table_id,
         version=written.version,
+        columns=declared(view.columns),
         token=written.token,
         rows=rows,
-        inserted=plus["rows"],
-        deleted=minus["rows"],
+        inserted=staged.plus.rows,
+        deleted=staged.minus.rows,
+        strategy=record.strategy,
+        reason=record.reason,
         plus_ref=plus_ref,
         minus_ref=minus_ref,
-        **told,
     )
 
 
-def _few(context: Context, *sides: Facts) -> bool:
-    if not is_local(context.layout.root) or sum(side["rows"] for side in sides) > IN_PROCESS_ROWS:
+def _done(context: Context, number: int) -> StratumRecord:
+    record = context.mark(marks.stratum(number))
+    assert record is not None, f"stratum {number} is published before it is maintained"
+    return record
+
+
+def _few(context: Context, *files: StagedFile) -> bool:
+    if not is_local(context.layout.root) or sum(file.rows for file in files) > IN_PROCESS_ROWS:
         return False
-    folders = [Path(side["path"]) for side in sides if side["path"]]
+    folders = [Path(file.path) for file in files if file.path]
     return sum(file.stat().st_size for folder in folders for file in folder.rglob("*.parquet")) <= IN_PROCESS_BYTES
 
 
-def _arrow(side: Facts, columns: Mapping[str, str]) -> pa.Table:
+def _arrow(file: StagedFile, columns: Mapping[str, str]) -> pa.Table:
     """What was staged, with the declared columns."""
     schema = arrow.schema_of(columns)
-    if not side["path"]:
+    if not file.path:
         return schema.empty_table()
-    return arrow_dataset.dataset(side["path"], format="parquet").to_table(schema.names).cast(schema)
+    return arrow_dataset.dataset(file.path, format="parquet").to_table(schema.names).cast(schema)
 
 
-def _rows(context: Context, side: Facts, columns: tuple[Column, ...]) -> DataFrame:
+def _rows(context: Context, file: StagedFile, columns: tuple[Column, ...]) -> DataFrame:
     """What was staged; an empty frame for no rows."""
-    found = staged_frame(context, side, columns)
+    found = staged_frame(context, file, columns)
     if found is not None:
         return found
     return context.spark.createDataFrame([], row_schema([c.type for c in columns], [c.name for c in columns]))

@@ -5,9 +5,6 @@ They are few by nature. What domains answer is pinned as everywhere; a view that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pyarrow as pa
 
 from foreset.errors import EvaluationError
@@ -17,17 +14,17 @@ from foreset.ir.terms import Row
 from foreset.mediated.fixpoint import MAX_ENTRIES, Limits
 from foreset.mediated.from_rules import entries_of
 from foreset.mediated.program import Region
+from foreset.plan.choose import Choice
+from foreset.records.strata import StratumRecord
 from foreset.refresh.checking import open_rows
 from foreset.refresh.context import Context
-from foreset.refresh.domain_phase import calls_of, rows_before, rows_now, stage_rows
+from foreset.refresh.domain_phase import calls_of, rows_now, stage_change
 from foreset.rewrite.constrain import functions_of
 from foreset.rewrite.edit_views import region_of
 from foreset.store.arrow_values import to_rows
 
-Facts = Mapping[str, Any]
 
-
-def constrain(context: Context, stratum: Stratum, folder: tuple[str, ...]) -> Facts:
+def constrain(context: Context, stratum: Stratum, choice: Choice, folder: tuple[str, ...]) -> StratumRecord:
     """Derive the entries of a stratum, and stage what came and went."""
     program = context.program
     inputs = {name: _rows(context, name) for name in stratum.reads}
@@ -38,17 +35,11 @@ def constrain(context: Context, stratum: Stratum, folder: tuple[str, ...]) -> Fa
         stratum, inputs, program.columns_of(), functions_of(program.domains), answers, regions_of(context, stratum),
         limits_of(context, stratum),
     )  # fmt: skip
-    views, rows = {}, 0
-    for view in stratum.views:
-        new, old = entries[view.name], set(rows_before(context, view))
-        sides = {"plus": new - old, "minus": old - new}
-        rows += len(new ^ old)
-        views[view.name] = {
-            side: stage_rows(context, found, view.columns, *folder, view.name, side) for side, found in sides.items()
-        }
-    read = {name: len(found) for name, found in inputs.items()}
-    return {"views": views, "rows": rows, "rounds": 0, "counted": [], "rows_read": read, "engine": "",
-            "engine_reason": "", "warnings": list(calls.warnings)}  # fmt: skip
+    views = {view.name: stage_change(context, view, entries[view.name], folder) for view in stratum.views}
+    return StratumRecord(
+        choice.strategy, choice.reason, views=views, rows=sum(staged.changed for staged in views.values()),
+        rows_read={name: len(found) for name, found in inputs.items()}, warnings=tuple(calls.warnings),
+    )  # fmt: skip
 
 
 def limits_of(context: Context, stratum: Stratum) -> Limits:

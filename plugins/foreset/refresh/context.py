@@ -6,14 +6,15 @@ import functools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from foreset.errors import SpecError
 from foreset.ir.edits import Edit
 from foreset.ir.program import Program, Source, View
 from foreset.ir.strata import Layering
 from foreset.plan.frozen import RefreshPlan
-from foreset.records import versioned
+from foreset.plan.marks import Mark
+from foreset.records import codec, versioned
 from foreset.rewrite.pipeline import as_written
 from foreset.store import files
 from foreset.store.delta import Opened
@@ -23,10 +24,12 @@ from foreset.store.rows import ManifestRow
 from foreset.understand import Understood, understand_text
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from pyspark.sql import SparkSession
 
     from foreset.backends.duckdb.sharing import Shared
 
+R = TypeVar("R", bound="DataclassInstance")
 Listener = Callable[[dict[str, Any]], None]
 BEAT_S = 5.0  # a rival waits for minutes
 
@@ -46,7 +49,7 @@ class Context:
     opened: Opened = field(default_factory=Opened)  # tables of others and of the refresh before, as pinned
     shared: Shared | None = None  # looks that strata share, while they are at work in one process
     _beaten: float = field(default_factory=time.monotonic)  # `open` has said that the run is alive
-    _marks: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # those that were read: no mark changes
+    _marks: dict[str, Any] = field(default_factory=dict)  # the records of those that were read: no mark changes
 
     @property
     def layout(self) -> Layout:
@@ -62,23 +65,28 @@ class Context:
         """A path in the run directory."""
         return join(self.run.directory, *parts)
 
-    def mark(self, name: str) -> Mapping[str, Any] | None:
-        """What the finished phase `name` noted; None while it is not finished."""
-        if name not in self._marks:
-            text = files.read_text(self.path("marks", f"{name}.json"))
+    def mark(self, mark: Mark[R]) -> R | None:
+        """What a finished phase noted; None while it is not finished."""
+        if mark.name not in self._marks:
+            text = files.read_text(self.path("marks", f"{mark.name}.json"))
             if text is None:
                 return None
-            self._marks[name] = versioned.from_text(text, f"the mark of `{name}`")
-        return self._marks[name]
+            self._marks[mark.name] = codec.from_text(mark.kind, text, f"the mark of `{mark.name}`")
+        found: R = self._marks[mark.name]
+        return found
 
-    def finish(self, name: str, facts: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Note that phase `name` is finished; the last act of each phase."""
-        files.write_text(self.path("marks", f"{name}.json"), versioned.to_text(facts))
+    def finished(self, name: str) -> bool:
+        """Whether the mark of that name is there."""
+        return name in self._marks or files.read_text(self.path("marks", f"{name}.json")) is not None
+
+    def finish(self, mark: Mark[R], record: R) -> R:
+        """Note that a phase is finished; the last act of each phase."""
+        files.write_text(self.path("marks", f"{mark.name}.json"), codec.to_text(record))
         if time.monotonic() > self._beaten + BEAT_S:
             self._beaten = time.monotonic()
             heartbeat(self.run)
-        self.listen({"event": "finished", "phase": name, **facts})
-        return facts
+        self.listen({"event": "finished", "phase": mark.name, **codec.to_plain(record)})
+        return record
 
     def settle(self, name: str, facts: Mapping[str, Any]) -> Mapping[str, Any]:
         """Note a decision that is made once; returns what the first to decide has noted."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -27,7 +27,7 @@ from foreset.refresh.choosing import size_of
 from foreset.refresh.context import Context
 from foreset.refresh.fits import pin_of
 from foreset.refresh.inprocess import place_of
-from foreset.refresh.inputs import put_input, view_facts
+from foreset.refresh.inputs import put_input, staged_of
 from foreset.refresh.inputs_here import Inputs
 from foreset.store.delta import SparkOnly
 from foreset.store.spark_values import collected
@@ -60,12 +60,11 @@ def reach_of(context: Context, rule: Rule) -> Reach:
     changed, known = 0, context.previous is not None
     for name in _reads(rule):
         if name in context.run.sources:
-            facts: Mapping[str, Any] = capture_one(context, name)
-            changed += facts["inserted"] + facts["deleted"]
-            known = known and not facts["taken_whole"]
+            captured = capture_one(context, name)
+            changed += captured.changed
+            known = known and not captured.taken_whole
         else:
-            sides = view_facts(context, name)
-            changed += sides["plus"]["rows"] + sides["minus"]["rows"]
+            changed += staged_of(context, name).changed
             known = known and pin_of(context, name) is not None
     return Reach(changed, known)
 

@@ -7,7 +7,8 @@ answer may have changed although nothing here did.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
@@ -21,11 +22,14 @@ from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row
 from foreset.ir.values import sort_key
 from foreset.mediated.from_rules import members
+from foreset.plan import marks
+from foreset.plan.choose import Choice
+from foreset.records.strata import Asked, StagedFile, StagedView, StratumRecord
 from foreset.refresh.capturing import all_stands
 from foreset.refresh.context import Context
 from foreset.refresh.editing import correcting
 from foreset.refresh.fits import pin_of
-from foreset.refresh.inputs import view_facts
+from foreset.refresh.inputs import staged_of
 from foreset.refresh.staging import stage_arrow
 from foreset.rewrite.held_back import held_rows
 from foreset.store import arrow
@@ -34,46 +38,55 @@ from foreset.store.arrow_values import to_rows
 if TYPE_CHECKING:
     from foreset.ir.domains import Domain, DomainFunction
 
-Facts = Mapping[str, Any]
 
-
-def ask(context: Context, stratum: Stratum, folder: tuple[str, ...]) -> Facts:
+def ask(context: Context, stratum: Stratum, choice: Choice, folder: tuple[str, ...]) -> StratumRecord:
     """Ask the function of `stratum` all that rules want to know, and stage what came and went."""
     (view,) = stratum.views
     if (member := member_of(view.called)) is not None:
-        return _members(context, stratum, member, folder)
+        return _members(context, stratum, choice, member, folder)
     domain, function = context.program.function(view.called)
     if view.name == held_name(view.called):
         held = held_rows(function, held_back(context.run.directory, domain, function))
-        return _staged_facts(context, view, held, folder, {view.name: len(held)})
+        return _record(context, choice, view, held, folder, {view.name: len(held)})
     wanted = [row for name in stratum.reads for row in rows_now(context, name)] if function.args else [()]
     calls = calls_of(context)
     answers = calls.answers(domain, function, wanted)
     new = {(*args, *row) for args, rows in answers.items() for row in rows}
     for warning in calls.warnings:
         context.listen({"event": "warning", "stratum": stratum.number, "message": warning})
-    return {**_staged_facts(context, view, new, folder, {view.name: len(new)}), "warnings": list(calls.warnings),
-            "asked": {view.called: _told(context, domain, function, answers)}}  # fmt: skip
+    record = _record(context, choice, view, new, folder, {view.name: len(new)})
+    asked = {view.called: _asked(context, domain, function, answers)}
+    return replace(record, warnings=tuple(calls.warnings), asked=asked)
 
 
-def give(context: Context, stratum: Stratum, folder: tuple[str, ...]) -> Facts:
+def give(context: Context, stratum: Stratum, choice: Choice, folder: tuple[str, ...]) -> StratumRecord:
     """Stage what edits have changed of the rows that they give."""
     (view,) = stratum.views
-    return _staged_facts(context, view, frozenset(view.given or ()), folder, {})
+    return _record(context, choice, view, frozenset(view.given or ()), folder, {})
 
 
-def _staged_facts(
-    context: Context, view: View, new: Set[Row], folder: tuple[str, ...], rows_read: Mapping[str, int]
-) -> Facts:
+def _record(
+    context: Context, choice: Choice, view: View, new: Set[Row], folder: tuple[str, ...], rows_read: Mapping[str, int]
+) -> StratumRecord:
+    """The record of a stratum with one view that holds `new` by now."""
+    staged = stage_change(context, view, new, folder)
+    views = {view.name: staged}
+    return StratumRecord(choice.strategy, choice.reason, views=views, rows=staged.changed, rows_read=rows_read)
+
+
+def stage_change(context: Context, view: View, new: Set[Row], folder: tuple[str, ...]) -> StagedView:
     """Stage what came to a view and what went, now that it holds `new`."""
     old = set(rows_before(context, view))
-    sides = {"plus": new - old, "minus": old - new}
-    staged = {side: stage_rows(context, rows, view.columns, *folder, view.name, side) for side, rows in sides.items()}
-    return {"views": {view.name: staged}, "rows": len(new ^ old), "rounds": 0, "counted": [],
-            "rows_read": rows_read, "engine": "", "engine_reason": ""}  # fmt: skip
+
+    def staged(side: str, rows: Set[Row]) -> StagedFile:
+        return stage_arrow(context, table_of(rows, view.columns), view.columns, *folder, view.name, side)
+
+    return StagedView(staged("plus", new - old), staged("minus", old - new))
 
 
-def _members(context: Context, stratum: Stratum, member: tuple[str, tuple[int, ...]], folder: tuple[str, ...]) -> Facts:
+def _members(
+    context: Context, stratum: Stratum, choice: Choice, member: tuple[str, tuple[int, ...]], folder: tuple[str, ...]
+) -> StratumRecord:
     """Which of the rows that rules want to know of are in a view that is kept by constraints."""
     (view,) = stratum.views
     kept, places = member
@@ -82,7 +95,8 @@ def _members(context: Context, stratum: Stratum, member: tuple[str, tuple[int, .
     calls = calls_of(context)
     columns = context.view(kept).columns
     new = members(rows_now(context, kept), columns, places, wanted, calls.for_constraints(domains))
-    return {**_staged_facts(context, view, new, folder, {kept: len(wanted)}), "warnings": list(calls.warnings)}
+    record = _record(context, choice, view, new, folder, {kept: len(wanted)})
+    return replace(record, warnings=tuple(calls.warnings))
 
 
 def calls_of(context: Context) -> Calls:
@@ -93,29 +107,29 @@ def calls_of(context: Context) -> Calls:
     return Calls(context.run.directory, older, access, correcting=correcting(context.previous, context.plan.edits))
 
 
-def _told(context: Context, domain: Domain, function: DomainFunction, answers: Mapping[Row, Sequence[Row]]) -> Facts:
+def _asked(context: Context, domain: Domain, function: DomainFunction, answers: Mapping[Row, Sequence[Row]]) -> Asked:
     """How many arguments were asked, where the answers come from, and a digest of them all."""
     found = recorded(context.run.directory, domain, function)
     kinds = [found[args].status for args in answers if args in found]
     all_rows = sorted(((*args, *row) for args, rows in answers.items() for row in rows), key=sort_key)
-    counts = {kind: kinds.count(kind) for kind in ("fresh", "cached", "kept", HELD)}
-    return {"arguments": len(answers), **counts, "rows": len(all_rows), "digest": digest(all_rows)}
+    fresh, cached, kept, held = (kinds.count(kind) for kind in ("fresh", "cached", "kept", HELD))
+    return Asked(len(answers), fresh, cached, kept, held, len(all_rows), digest(all_rows))
 
 
 def nothing_new(context: Context) -> bool:
     """True when sources, definitions and answers are all as they were: then there is nothing to publish."""
     if not all_stands(context):
         return False
-    marks = (context.mark(f"stratum-{stratum.number}") for stratum in context.layering.strata)
-    return all(mark is not None and not mark["rows"] for mark in marks)
+    records = (context.mark(marks.stratum(stratum.number)) for stratum in context.layering.strata)
+    return all(record is not None and not record.rows for record in records)
 
 
 # ---------------------------------------------------------------- rows of views, here
 def table_now(context: Context, name: str) -> pa.Table:
     """The rows of a view as this refresh leaves them."""
-    view, facts = context.view(name), view_facts(context, name)
+    view, staged = context.view(name), staged_of(context, name)
     schema = schema_of(view.columns)
-    plus, minus = (_staged(facts[side], schema) for side in ("plus", "minus"))
+    plus, minus = (_staged(file, schema) for file in (staged.plus, staged.minus))
     old = table_before(context, view)
     return pa.concat_tables([arrow.difference(old, minus), plus])
 
@@ -138,11 +152,6 @@ def rows_before(context: Context, view: View) -> list[Row]:
     return to_rows(table_before(context, view), view.columns)
 
 
-def stage_rows(context: Context, rows: Iterable[Row], columns: tuple[Column, ...], *where: str) -> Facts:
-    """Stage rows that are values here."""
-    return stage_arrow(context, table_of(rows, columns), columns, *where)
-
-
 def table_of(rows: Iterable[Row], columns: tuple[Column, ...]) -> pa.Table:
     """Rows that are values here, in an order of their own."""
     listed = sorted(rows, key=sort_key)
@@ -156,7 +165,7 @@ def schema_of(columns: tuple[Column, ...]) -> pa.Schema:
     return arrow.schema_of({column.name: str(column.type) for column in columns})
 
 
-def _staged(side: Facts, schema: pa.Schema) -> pa.Table:
-    if not side["path"]:
+def _staged(file: StagedFile, schema: pa.Schema) -> pa.Table:
+    if not file.path:
         return schema.empty_table()
-    return arrow_dataset.dataset(side["path"], format="parquet").to_table(schema.names).cast(schema)
+    return arrow_dataset.dataset(file.path, format="parquet").to_table(schema.names).cast(schema)

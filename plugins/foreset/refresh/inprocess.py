@@ -27,9 +27,10 @@ from foreset.machine.machine import Machine
 from foreset.plan.choose import Mode, Size, free
 from foreset.plan.place import SPARK, Place, place
 from foreset.plan.translate import COUNTED, counts_itself, keeps_counters
+from foreset.records.strata import StagedFile, StagedView, StratumRecord
 from foreset.refresh.bind_source import as_declared
 from foreset.refresh.capturing import capture_one
-from foreset.refresh.choosing import of_circles, situation_of
+from foreset.refresh.choosing import reason_of, situation_of
 from foreset.refresh.context import Context
 from foreset.refresh.inputs_here import Inputs
 from foreset.refresh.staging import stage_arrow
@@ -41,7 +42,6 @@ from foreset.store.types import column_names
 if TYPE_CHECKING:
     from foreset.plan.choose import Choice
 
-Facts = Mapping[str, Any]
 VARIABLE = "FORESET_ENGINE"
 ENGINES = ("auto", "spark", "inproc")
 
@@ -57,16 +57,16 @@ def place_of(context: Context, strategy: str, sizes: Mapping[str, Size]) -> Plac
     if forced not in ENGINES:
         raise UsageError(f"{VARIABLE} is {forced!r}", f"one of {', '.join(ENGINES)}")
     for name in sizes:
-        if forced == "auto" and name in context.run.sources and capture_one(context, name)["rows"] is None:
+        if forced == "auto" and name in context.run.sources and capture_one(context, name).rows is None:
             return Place(SPARK, f"the log of source {name} does not say how many rows it has")
     return place(strategy, sizes, forced)
 
 
 @dataclass(slots=True)
 class Attempt:
-    """What came of it: the facts of the stratum, or why Spark must do it."""
+    """What came of it: the record of the stratum, or why Spark must do it."""
 
-    facts: Facts | None
+    record: StratumRecord | None
     place: Place
 
 
@@ -80,7 +80,7 @@ def attempt(
     context.listen({"event": "engine", "stratum": stratum.number, "engine": where.engine, "reason": where.reason})
     try:
         with session(spill=context.spill) as connection:
-            return Attempt(_Run(context, stratum, choice, procedure, connection).facts(folder), where)
+            return Attempt(_Run(context, stratum, choice, procedure, connection).record(folder, where), where)
     except (OutOfBounds, SparkOnly, duckdb.Error) as error:
         if os.environ.get(VARIABLE) == "inproc":
             raise
@@ -104,7 +104,7 @@ class _Run:
         self.building = choice.strategy == "recompute"
         self.tallying = choice.strategy in COUNTED or (self.building and keeps_counters(stratum))
 
-    def facts(self, folder: tuple[str, ...]) -> Facts:
+    def record(self, folder: tuple[str, ...], where: Place) -> StratumRecord:
         """Run all phases and stage what comes of them."""
         below = Inputs(self.context, self.tables, self.procedure.phases, self.building, self.tallying)
         for name in self.stratum.reads:
@@ -122,10 +122,12 @@ class _Run:
         views = {name: self._stage_view(name, folder) for name in self.stratum.names}
         kept = [name for name in self.procedure.counted if keeps_counters(self.stratum)]
         states = {name: self._stage_counters(backend, name, folder) for name in kept}
-        rows = sum(side["rows"] for view in views.values() for side in view.values())
-        return {"views": views, "rows": rows, "rounds": backend.work.rounds, "counted": kept, "counters": states,
-                "rows_read": self.tables.rows_read, "forgotten": self.building,
-                **of_circles(self.choice, self._circles())}  # fmt: skip
+        return StratumRecord(
+            self.choice.strategy, reason_of(self.choice, self._circles()), views=views,
+            rows=sum(staged.changed for staged in views.values()), rounds=backend.work.rounds, counted=tuple(kept),
+            counters=states, rows_read=self.tables.rows_read, forgotten=self.building,
+            engine=where.engine, engine_reason=where.reason,
+        )  # fmt: skip
 
     def _circles(self) -> int:
         ref = self.procedure.circles
@@ -156,21 +158,20 @@ class _Run:
         )
 
     # ------------------------------------------------------------ results
-    def _stage_view(self, view: str, folder: tuple[str, ...]) -> Facts:
+    def _stage_view(self, view: str, folder: tuple[str, ...]) -> StagedView:
         columns = self.context.view(view).columns
-        sides = (("plus", Version.PLUS), ("minus", Version.MINUS))
-        return {
-            side: self._stage(self.tables.whole(Ref(view, version)), columns, *folder, view, side)
-            for side, version in sides
-        }
+        plus, minus = (self.tables.whole(Ref(view, version)) for version in (Version.PLUS, Version.MINUS))
+        return StagedView(
+            self._stage(plus, columns, *folder, view, "plus"), self._stage(minus, columns, *folder, view, "minus")
+        )
 
-    def _stage_counters(self, backend: DuckDBBackend, view: str, folder: tuple[str, ...]) -> Facts:
+    def _stage_counters(self, backend: DuckDBBackend, view: str, folder: tuple[str, ...]) -> StagedFile:
         change = backend.counters[view].current() if view in backend.counters else None
         named = (*self.context.view(view).columns, Column("_base", BIGINT), Column("_recursive", BIGINT))
         return self._stage(change, named, *folder, view, "counters")
 
-    def _stage(self, table: Table | None, columns: tuple[Column, ...], *where: str) -> Facts:
+    def _stage(self, table: Table | None, columns: tuple[Column, ...], *where: str) -> StagedFile:
         if table is None or not table.rows:
-            return {"path": None, "rows": 0}
+            return StagedFile()
         rows = self.tables.arrow(table)
         return stage_arrow(self.context, rows, columns, *where)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Stratum
 from foreset.ir.versions import Version
+from foreset.plan import marks
 from foreset.plan.translate import counts_itself
+from foreset.records.strata import StagedView
 from foreset.refresh.capturing import capture_one, differential
 from foreset.refresh.context import Context
 from foreset.refresh.fits import pin_of
@@ -24,15 +25,12 @@ if TYPE_CHECKING:
     from foreset.backends.spark.counters import CounterFrames
     from foreset.backends.spark.frames import Frames, Piece
 
-Facts = Mapping[str, Any]
 
-
-def view_facts(context: Context, view: str) -> Facts:
+def staged_of(context: Context, view: str) -> StagedView:
     """What the finished stratum of `view` staged for it."""
-    facts = context.mark(f"stratum-{context.layering.of(view).number}")
-    assert facts is not None, f"{view} is read before it is maintained"
-    found: Facts = facts["views"][view]
-    return found
+    record = context.mark(marks.stratum(context.layering.of(view).number))
+    assert record is not None, f"{view} is read before it is maintained"
+    return record.views[view]
 
 
 def put_input(context: Context, frames: Frames, name: str, *, new_only: bool, distinct: bool) -> None:
@@ -42,12 +40,12 @@ def put_input(context: Context, frames: Frames, name: str, *, new_only: bool, di
     if name in context.run.sources:
         _put_source(context, frames, name, new_only=new_only, distinct=distinct)
         return
-    facts, columns = view_facts(context, name), context.view(name).columns
+    staged, columns = staged_of(context, name), context.view(name).columns
     put_old(context, frames, name)
-    for version, staged in ((Version.PLUS, facts["plus"]), (Version.MINUS, facts["minus"])):
-        frame = staged_frame(context, staged, columns)
+    for version, file in ((Version.PLUS, staged.plus), (Version.MINUS, staged.minus)):
+        frame = staged_frame(context, file, columns)
         if frame is not None:
-            frames.put(Ref(name, version), Piece(inside(frame, columns), staged["rows"]))
+            frames.put(Ref(name, version), Piece(inside(frame, columns), file.rows))
 
 
 def _put_source(context: Context, frames: Frames, name: str, *, new_only: bool, distinct: bool) -> None:
@@ -56,21 +54,21 @@ def _put_source(context: Context, frames: Frames, name: str, *, new_only: bool, 
 
     from foreset.backends.spark.frames import Piece, anti
 
-    source, facts = context.source(name), capture_one(context, name)
+    source, captured = context.source(name), capture_one(context, name)
     new = source_at(context, name, context.run.sources[name].to_version, distinct=distinct)
-    frames.put(Ref(name, Version.NEW), Piece(new, facts["rows"]))
+    frames.put(Ref(name, Version.NEW), Piece(new, captured.rows))
     if new_only:
         return
     found = differential(context, name)
     assert found is not None, "a source that was taken whole is only read to build"
     assert context.previous is not None, "without an earlier refresh every source is taken whole"
-    if facts["old_lost"]:
+    if captured.old_lost:
         gone = anti(new, F.broadcast(inside(found.plus, source.columns)))
         old = gone.unionAll(inside(found.minus, source.columns))
     else:
         old = source_at(context, name, context.previous.sources[name].to_version, distinct=distinct)
     # At most: the log says how many there are now, and a table that has lost all its rows was not empty before.
-    before = None if facts["rows"] is None else facts["rows"] + found.counts.deleted
+    before = None if captured.rows is None else captured.rows + found.counts.deleted
     frames.put(Ref(name, Version.OLD), Piece(old, before))
     for version, frame, rows in (
         (Version.PLUS, found.plus, found.counts.inserted),

@@ -15,7 +15,7 @@ from foreset.refresh.bind_source import as_declared, bind_source, without
 from foreset.refresh.capturing import capture_one
 from foreset.refresh.context import Context
 from foreset.refresh.fits import pin_of
-from foreset.refresh.inputs import view_facts
+from foreset.refresh.inputs import staged_of
 from foreset.refresh.key_check import single_rows
 from foreset.relations import bind_files as inputs
 from foreset.relations.bind_files import Stored
@@ -42,15 +42,15 @@ class Inputs:
 
     def _put_source(self, name: str) -> None:
         """The new state is the table; the old one is told from it by the differential: `new - plus + minus`."""
-        facts = capture_one(self.context, name)
+        captured = capture_one(self.context, name)
         new, came, went = (Ref(name, version) for version in (Version.NEW, Version.PLUS, Version.MINUS))
         hidden = self._hidden(name)
         self.tables.put_later(new, lambda: self._source(name, hidden))
         if self.building:
             return
         columns = without(hidden, as_declared(self.context.source(name).columns))
-        for ref, sign, rows in ((came, 1, facts["inserted"]), (went, -1, facts["deleted"])):
-            self.tables.put(ref, *self._staged(folder(facts["staged"], sign) if rows else None, columns))
+        for ref, sign, rows in ((came, 1, captured.inserted), (went, -1, captured.deleted)):
+            self.tables.put(ref, *self._staged(folder(captured.staged, sign) if rows else None, columns))
         if hidden:
             self._cancel(came, went)
         plus, minus = (self.tables.parts(ref) for ref in (came, went))
@@ -74,7 +74,7 @@ class Inputs:
         return frozenset() if read is None else every - read - set(source.key_places)
 
     def _single(self, name: str) -> bool:
-        return bool(capture_one(self.context, name).get("single"))
+        return capture_one(self.context, name).single
 
     def _cancel(self, one: Ref, other: Ref) -> None:
         """Rows that come and go in what is read of them do neither."""
@@ -96,10 +96,10 @@ class Inputs:
 
     def put_view(self, name: str) -> None:
         """The state of a view that readers have now, and what this refresh staged for it."""
-        facts, columns = view_facts(self.context, name), as_declared(self.context.view(name).columns)
+        staged, columns = staged_of(self.context, name), as_declared(self.context.view(name).columns)
         self.put_old(name)
-        for version, side in ((Version.PLUS, facts["plus"]), (Version.MINUS, facts["minus"])):
-            self.tables.put(Ref(name, version), *self._staged(side["path"], columns))
+        for version, file in ((Version.PLUS, staged.plus), (Version.MINUS, staged.minus)):
+            self.tables.put(Ref(name, version), *self._staged(file.path, columns))
 
     def put_old(self, name: str) -> None:
         """The state of a view that readers have now."""

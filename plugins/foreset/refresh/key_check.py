@@ -21,6 +21,7 @@ from foreset.errors import SourceError
 from foreset.ir.program import Source
 from foreset.ir.terms import Row
 from foreset.ir.text import print_value
+from foreset.records.captures import CaptureRecord
 from foreset.refresh.bind_source import as_declared, bind_source
 from foreset.refresh.context import Context
 from foreset.relations import bind_files as inputs
@@ -46,18 +47,18 @@ def single_rows(context: Context, source: Source) -> int | None:
     return seen.get("rows") if seen.get("single") else None
 
 
-def check_key(context: Context, source: Source, facts: Mapping[str, Any]) -> bool:
+def check_key(context: Context, source: Source, captured: CaptureRecord) -> bool:
     """Raise `SourceError` when rows of a captured source agree on its key; whether it is known to be single."""
     if not source.key:
         return False
-    if facts["single"]:
+    if captured.single:
         return True
     seen = _seen(context, source)
-    if seen and not facts["moved"]:
+    if seen and not captured.moved:
         return bool(seen.get("single"))
     # Where the key was single and capture cannot say whether it still is, all rows are looked at where that is quick.
-    anew = facts["taken_whole"] or not seen
-    came = folder(facts["staged"], 1) if facts["inserted"] and not anew else None
+    anew = captured.taken_whole or not seen
+    came = folder(captured.staged, 1) if captured.inserted and not anew else None
     if not anew and came is None and not seen.get("single"):
         return False
     try:

@@ -7,8 +7,8 @@ from there, in any process.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from foreset.ir.program import Column
@@ -17,12 +17,14 @@ from foreset.ir.strata import Stratum
 from foreset.ir.types import BIGINT
 from foreset.ir.versions import Version
 from foreset.machine.machine import Machine
+from foreset.plan import marks
 from foreset.plan.choose import Choice, Mode, free
 from foreset.plan.giving_up import GivenUp
 from foreset.plan.place import SPARK, Place
 from foreset.plan.translate import COUNTED, keeps_counters, translate
+from foreset.records.strata import DeletionRecord, StagedFile, StagedView, StratumRecord
 from foreset.refresh import phase_break
-from foreset.refresh.choosing import chosen, of_circles
+from foreset.refresh.choosing import chosen, reason_of
 from foreset.refresh.constraining import constrain
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.domain_phase import ask, give
@@ -34,30 +36,24 @@ if TYPE_CHECKING:
     from foreset.backends.spark.backend import SparkBackend
     from foreset.backends.spark.frames import Piece
 
-Facts = Mapping[str, Any]
 
-
-def maintain(context: Context, number: int, *, in_parts: bool = False) -> Facts:
+def maintain(context: Context, number: int, *, in_parts: bool = False) -> StratumRecord:
     """Bring stratum `number` up to date, or say again what an earlier attempt did.
 
     With `in_parts`, what the last phase reads of those before it is kept, so that a retry need not do them again.
     """
-    name = f"stratum-{number}"
-    done = context.mark(name)
-    if done is not None:
+    if (done := context.mark(marks.stratum(number))) is not None:
         return done
     stratum = context.layering.numbered(number)
     choice = chosen(context, stratum)
-    told = {"strategy": choice.strategy, "reason": choice.reason}
     context.listen({"event": "stratum", "stratum": number, "views": stratum.shown, "strategy": choice.strategy})
     watch = Stopwatch()
-    before = context.mark(f"{name}-delete") or {"seconds": 0.0, "rounds": 0}
+    before = context.mark(marks.deletion(number)) or DeletionRecord(choice.strategy, choice.reason)
     if choice.strategy == "skip":
-        facts = _skipped(stratum)
+        record = _skipped(stratum, choice)
     else:
-        facts = _finish_somehow(context, stratum, choice, before, in_parts=in_parts)
-    seconds = round(before["seconds"] + watch.seconds, 3)
-    return context.finish(name, {**told, "seconds": seconds, **facts})
+        record = _finish_somehow(context, stratum, choice, before, in_parts=in_parts)
+    return context.finish(marks.stratum(number), replace(record, seconds=round(before.seconds + watch.seconds, 3)))
 
 
 @dataclass(slots=True)
@@ -77,36 +73,39 @@ class _Work:
             self.machine.run(phase)
 
 
-def _finish_somehow(context: Context, stratum: Stratum, choice: Choice, before: Facts, *, in_parts: bool) -> Facts:
+def _finish_somehow(
+    context: Context, stratum: Stratum, choice: Choice, before: DeletionRecord, *, in_parts: bool
+) -> StratumRecord:
     """Finish by the strategy chosen; otherwise where it turns out too much, now or in a try before."""
     if stratum.own_way:
         do = give if stratum.given is not None else ask if stratum.called else constrain
-        return do(context, stratum, _folder(context, stratum))
-    if "given_up" not in before:
+        return do(context, stratum, choice, _folder(context, stratum))
+    if before.given_up is None:
         try:
             return _finish(context, stratum, choice, before, in_parts=in_parts)
         except GivenUp as given_up:
-            before = {"seconds": 0.0, "rounds": 0, "given_up": str(given_up)}
+            before = DeletionRecord(choice.strategy, choice.reason, given_up=str(given_up))
             if in_parts:
-                context.finish(f"stratum-{stratum.number}-delete", before)
+                context.finish(marks.deletion(stratum.number), before)
     may = free(stratum, Mode(context.plan.mode))
-    instead = Choice("recompute" if may else "dred", before["given_up"])
-    told = {"strategy": instead.strategy, "reason": instead.reason, "instead_of": choice.strategy}
-    return {**_finish(context, stratum, instead, before), **told}
+    instead = Choice("recompute" if may else "dred", before.given_up or "")
+    return replace(_finish(context, stratum, instead, before), instead_of=choice.strategy)
 
 
-def _finish(context: Context, stratum: Stratum, choice: Choice, before: Facts, *, in_parts: bool = False) -> Facts:
+def _finish(
+    context: Context, stratum: Stratum, choice: Choice, before: DeletionRecord, *, in_parts: bool = False
+) -> StratumRecord:
     procedure = _procedure(stratum, choice)
     where = Place(SPARK, "its deletion part ran there")
-    if "saved" not in before:
+    if before.saved is None:
         tried = attempt(context, stratum, choice, procedure, _folder(context, stratum))
         where = tried.place
-        if tried.facts is not None:
-            return {**tried.facts, **_told_of(where)}
+        if tried.record is not None:
+            return tried.record
     work = _opened(context, stratum, choice, procedure)
     *first, last = procedure.phases
-    if "saved" in before:
-        phase_break.load(context, work.backend, before["saved"])
+    if before.saved is not None:
+        phase_break.load(context, work.backend, before.saved)
     elif first:
         watch = Stopwatch()
         work.run(*first)
@@ -116,34 +115,29 @@ def _finish(context: Context, stratum: Stratum, choice: Choice, before: Facts, *
     views = {name: _stage_view(work, name) for name in stratum.names}
     kept = [name for name in procedure.counted if keeps_counters(stratum)]
     states = {name: _stage_counters(work, name) for name in kept}
-    rows = sum(side["rows"] for view in views.values() for side in view.values())
-    return {"views": views, "rows": rows, "rounds": before["rounds"] + work.backend.work.rounds, "counted": kept,
-            "counters": states, "rows_read": work.backend.versions.rows_read,
-            "forgotten": choice.strategy == "recompute", **_told_of(where),
-            **of_circles(choice, before.get("circles") or _circles(work))}  # fmt: skip
+    return StratumRecord(
+        choice.strategy, reason_of(choice, before.circles or _circles(work)), views=views,
+        rows=sum(staged.changed for staged in views.values()), rounds=before.rounds + work.backend.work.rounds,
+        counted=tuple(kept), counters=states, rows_read=work.backend.versions.rows_read,
+        forgotten=choice.strategy == "recompute", engine=where.engine, engine_reason=where.reason,
+    )  # fmt: skip
 
 
 def _keep(work: _Work, choice: Choice, watch: Stopwatch) -> None:
     """Mark that the phases before the last are done, with what the last reads of them."""
     saved = phase_break.save(work.context, work.backend, work.procedure, (*work.folder, "delete"))
-    rows = sum(one["rows"] for one in saved["versions"] if one["version"] == Version.DEL)
-    work.context.finish(
-        f"stratum-{work.stratum.number}-delete",
-        {
-            "strategy": choice.strategy, "reason": choice.reason, "part": "delete", "seconds": watch.seconds,
-            "rounds": work.backend.work.rounds, "rows": rows, "saved": saved, "circles": _circles(work),
-        },
+    record = DeletionRecord(
+        choice.strategy, choice.reason, seconds=watch.seconds, rounds=work.backend.work.rounds,
+        rows=sum(one.rows for one in saved.versions if one.version == Version.DEL), saved=saved,
+        circles=_circles(work),
     )  # fmt: skip
+    work.context.finish(marks.deletion(work.stratum.number), record)
 
 
 def _circles(work: _Work) -> int:
     """How many keys lie on a circle of the data, where the strategy looks for them."""
     ref = work.procedure.circles
     return (work.backend.versions.count(ref) or 0) if ref else 0
-
-
-def _told_of(where: Place) -> Facts:
-    return {"engine": where.engine, "engine_reason": where.reason}
 
 
 def _folder(context: Context, stratum: Stratum) -> tuple[str, ...]:
@@ -180,22 +174,20 @@ def _with_stratum(context: Context, stratum: Stratum) -> Callable[[dict[str, Any
     return lambda event: context.listen({**event, "stratum": stratum.number})
 
 
-def _skipped(stratum: Stratum) -> Facts:
-    nothing = {"path": None, "rows": 0}
-    return {"views": {name: {"plus": nothing, "minus": nothing} for name in stratum.names}, "rows": 0, "rounds": 0,
-            "counted": [], "rows_read": {}, "engine": "", "engine_reason": ""}  # fmt: skip
+def _skipped(stratum: Stratum, choice: Choice) -> StratumRecord:
+    return StratumRecord(choice.strategy, choice.reason, views=dict.fromkeys(stratum.names, StagedView()))
 
 
-def _stage_view(work: _Work, view: str) -> Facts:
+def _stage_view(work: _Work, view: str) -> StagedView:
     columns = work.context.view(view).columns
-    frames, sides = work.backend.versions, (("plus", Version.PLUS), ("minus", Version.MINUS))
-    return {
-        side: stage(work.context, frames.stored(Ref(view, version)), columns, *work.folder, view, side)
-        for side, version in sides
-    }
+    plus, minus = (work.backend.versions.stored(Ref(view, version)) for version in (Version.PLUS, Version.MINUS))
+    return StagedView(
+        stage(work.context, plus, columns, *work.folder, view, "plus"),
+        stage(work.context, minus, columns, *work.folder, view, "minus"),
+    )
 
 
-def _stage_counters(work: _Work, view: str) -> Facts:
+def _stage_counters(work: _Work, view: str) -> StagedFile:
     from foreset.backends.spark.cutting import cut
 
     counter = work.backend.counters.get(view)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from foreset.ir.program import Column
 from foreset.ir.reads import handed_over
 from foreset.ir.steps import Procedure, Ref
 from foreset.ir.types import BIGINT, Type
 from foreset.ir.versions import Version
+from foreset.records.strata import Handover, StagedFile, StagedVersion
 from foreset.refresh.context import Context
 from foreset.refresh.staging import stage, staged_frame
 from foreset.store.types import column_names
@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from foreset.backends.spark.backend import SparkBackend
     from foreset.backends.spark.frames import Piece
 
-Facts = Mapping[str, Any]
 TALLIES = (Column("base", BIGINT), Column("recursive", BIGINT))
 
 
-def save(context: Context, backend: SparkBackend, procedure: Procedure, folder: tuple[str, ...]) -> Facts:
+def save(context: Context, backend: SparkBackend, procedure: Procedure, folder: tuple[str, ...]) -> Handover:
     """Stage the versions and the changes of counters that the last phase reads; says where they lie."""
     from foreset.backends.spark.cutting import cut
 
@@ -31,37 +30,37 @@ def save(context: Context, backend: SparkBackend, procedure: Procedure, folder: 
     for number, ref in enumerate(handed_over(procedure)):
         columns = _plain(frames.schemas[ref.relation])
         staged = stage(context, frames.stored(ref), columns, *folder, f"{number}-{ref.version}")
-        versions.append({"relation": ref.relation, "version": ref.version, **staged})
+        versions.append(StagedVersion(ref.relation, ref.version, staged.path, staged.rows))
     counters = {}
     for view, counter in backend.counters.items():
         changes = counter.current()
         columns = (*_plain(frames.schemas[view]), *TALLIES)
         pieces = () if changes is None else (cut(changes),)
         counters[view] = stage(context, pieces, columns, *folder, view, "counters")
-    return {"versions": versions, "counters": counters, "rows_read": frames.rows_read}
+    return Handover(tuple(versions), counters, frames.rows_read)
 
 
-def load(context: Context, backend: SparkBackend, saved: Facts) -> None:
+def load(context: Context, backend: SparkBackend, saved: Handover) -> None:
     """Put back what `save` staged."""
     from foreset.backends.spark.counters import CounterFrames
 
     frames = backend.versions
-    for staged in saved["versions"]:
-        ref = Ref(staged["relation"], Version(staged["version"]))
-        frames.put(ref, *_pieces(context, staged, _plain(frames.schemas[ref.relation])))
-    for view, staged in saved["counters"].items():
+    for staged in saved.versions:
+        ref = Ref(staged.relation, Version(staged.version))
+        frames.put(ref, *_pieces(context, staged.file, _plain(frames.schemas[ref.relation])))
+    for view, file in saved.counters.items():
         kinds = frames.schemas[view]
         counter = backend.counters.setdefault(view, CounterFrames(len(kinds)))
-        counter.changes += _pieces(context, staged, (*_plain(kinds), *TALLIES))
-    for name, rows in saved["rows_read"].items():
+        counter.changes += _pieces(context, file, (*_plain(kinds), *TALLIES))
+    for name, rows in saved.rows_read.items():
         frames.rows_read[name] = frames.rows_read.get(name, 0) + rows
 
 
-def _pieces(context: Context, staged: Facts, columns: tuple[Column, ...]) -> tuple[Piece, ...]:
+def _pieces(context: Context, file: StagedFile, columns: tuple[Column, ...]) -> tuple[Piece, ...]:
     from foreset.backends.spark.frames import Piece
 
-    frame = staged_frame(context, staged, columns)
-    return () if frame is None else (Piece(frame, staged["rows"]),)
+    frame = staged_frame(context, file, columns)
+    return () if frame is None else (Piece(frame, file.rows),)
 
 
 def _plain(kinds: tuple[Type, ...]) -> tuple[Column, ...]:

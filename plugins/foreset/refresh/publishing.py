@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from foreset.plan.marks import PUBLISH
+from foreset.records.commits import PublishRecord
 from foreset.refresh.context import Context, Stopwatch
 from foreset.store import exports, manifest
 
 
-def publish(context: Context) -> Mapping[str, Any]:
+def publish(context: Context) -> PublishRecord:
     """Bring the exports up to the newest seq; may be repeated, and never changes what was committed."""
-    done = context.mark("publish")
+    done = context.mark(PUBLISH)
     if done is not None:
         return done
     watch = Stopwatch()
@@ -19,4 +18,4 @@ def publish(context: Context) -> Mapping[str, Any]:
     named = context.layout.root, context.layout.group, context.run.refresh_id
     row = manifest.find_refresh(*named) if views else None
     shown = exports.bring_up(context.layout, views, row) if row is not None else {}
-    return context.finish("publish", {"exports": shown, "seconds": watch.seconds})
+    return context.finish(PUBLISH, PublishRecord(shown, watch.seconds))

@@ -20,13 +20,16 @@ from foreset.ir.program import View
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
+from foreset.plan.marks import QUALITY
 from foreset.quality.batches import EXAMPLES, SPARK_ONLY, Batch, Finding, fits_in_process
 from foreset.quality.outcome import failures, identity, line, summed, told
-from foreset.records import versioned
+from foreset.records import codec
+from foreset.records.checks import QualityRecord
+from foreset.records.strata import StagedFile
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.denying import reach_of, violations
 from foreset.refresh.fits import pin_of
-from foreset.refresh.inputs import put_old, view_facts
+from foreset.refresh.inputs import put_old, staged_of
 from foreset.refresh.known import Tally
 from foreset.refresh.staging import inside, staged_frame
 from foreset.store import arrow, files
@@ -38,21 +41,21 @@ IN_PROCESS_ROWS = 100_000
 _TOLD = 5  # failures in a message
 
 
-def quality(context: Context) -> Facts:
+def quality(context: Context) -> QualityRecord:
     """Check all expectations; raises `QualityFailed`, which publishes nothing, where a critical one does not hold."""
-    done = context.mark("quality")
+    done = context.mark(QUALITY)
     if done is not None:
         return done
     watch = Stopwatch()
-    facts = _checked(context, watch)
-    files.write_text(context.path(RECORD), versioned.to_text(facts))
-    if facts["status"] == "failed":
-        raise _failed(facts)
-    return context.finish("quality", facts)
+    record = _checked(context, watch)
+    files.write_text(context.path(RECORD), codec.to_text(record))
+    if record.status == "failed":
+        raise _failed(record)
+    return context.finish(QUALITY, record)
 
 
-def _failed(facts: Facts) -> QualityFailed:
-    found = failures(facts, Severity.CRITICAL)
+def _failed(record: QualityRecord) -> QualityFailed:
+    found = failures(record.views, Severity.CRITICAL)
     lines = [line(view, entry) for view, entry in found[:_TOLD]]
     if len(found) > _TOLD:
         lines.append(f"and {len(found) - _TOLD} more")
@@ -109,7 +112,7 @@ class _Sheet:
         return entry if "known" in entry else {**entry, "known": self.tally.known(number, entry)}
 
 
-def _checked(context: Context, watch: Stopwatch) -> Facts:
+def _checked(context: Context, watch: Stopwatch) -> QualityRecord:
     before = (context.previous.quality if context.previous else {}).get("views", {})
     sheets = [
         _Sheet(view, {entry["id"]: entry for entry in before.get(view.name, ()) if not entry["error"]})
@@ -148,9 +151,9 @@ def _run(context: Context, sheets: Sequence[_Sheet]) -> str | None:
 
 # ---------------------------------------------------------------- what has to be looked at
 def _plan(context: Context, sheet: _Sheet) -> None:
-    plus, minus = _sides(context, sheet.view)
+    staged = staged_of(context, sheet.view.name)
     old = pin_of(context, sheet.view.name) is not None
-    quiet = not plus["rows"] and not minus["rows"] and old
+    quiet = not staged.changed and old
     look: dict[Rows, list[int]] = {Rows.CAME: [], Rows.STATE: []}
     count: dict[str, list[int]] = {"went": [], "whole": []}
     for number, expectation in enumerate(sheet.view.expectations):
@@ -164,7 +167,7 @@ def _plan(context: Context, sheet: _Sheet) -> None:
             sheet.tally.start(number, expectation)
         else:
             look[Rows.CAME].append(number)
-            what = sheet.tally.plan(number, expectation, earlier, went=minus["rows"] if old else None)
+            what = sheet.tally.plan(number, expectation, earlier, went=staged.minus.rows if old else None)
             count.get(what, []).append(number)
     for rows, numbers in look.items():
         asked = _noted_if_empty(context, sheet, rows, numbers)
@@ -229,51 +232,45 @@ def _deny(context: Context, sheet: _Sheet, number: int, expectation: Expectation
 
 
 # ---------------------------------------------------------------- the staged rows
-def _sides(context: Context, view: View) -> tuple[Facts, Facts]:
-    facts = view_facts(context, view.name)
-    return facts["plus"], facts["minus"]
-
-
 def _count(context: Context, view: View, rows: Rows) -> int:
-    plus, minus = _sides(context, view)
+    staged = staged_of(context, view.name)
     if rows is not Rows.STATE:
-        return int((plus if rows is Rows.CAME else minus)["rows"])
+        return (staged.plus if rows is Rows.CAME else staged.minus).rows
     pin = pin_of(context, view.name)
-    return (pin.rows if pin else 0) - int(minus["rows"]) + int(plus["rows"])
+    return (pin.rows if pin else 0) - staged.minus.rows + staged.plus.rows
 
 
 def _rows(context: Context, view: View, rows: Rows) -> Sequence[Row]:
-    plus, minus = _sides(context, view)
+    staged = staged_of(context, view.name)
     if rows is Rows.WENT:
-        return _staged(minus, view)
-    came = _staged(plus, view)
+        return _staged(staged.minus, view)
+    came = _staged(staged.plus, view)
     pin = pin_of(context, view.name)
     if rows is Rows.CAME or pin is None:
         return came
     names = [column.name for column in view.columns]
     old = to_rows(arrow.read(context.layout.resolve(pin.path), pin.version, names), view.columns)
-    gone = set(_staged(minus, view))
+    gone = set(_staged(staged.minus, view))
     return [*(row for row in old if row not in gone), *came]
 
 
-def _staged(side: Facts, view: View) -> list[Row]:
-    if not side["path"]:
+def _staged(file: StagedFile, view: View) -> list[Row]:
+    if not file.path:
         return []
     names = [column.name for column in view.columns]
-    return to_rows(arrow_dataset.dataset(side["path"], format="parquet").to_table(names), view.columns)
+    return to_rows(arrow_dataset.dataset(file.path, format="parquet").to_table(names), view.columns)
 
 
 def _frame(context: Context, view: View, rows: Rows) -> Any:  # noqa: ANN401 - a DataFrame
     from foreset.backends.spark.frames import Frames, Piece
 
-    plus, minus = _sides(context, view)
-    columns = view.columns
+    staged, columns = staged_of(context, view.name), view.columns
     if rows is not Rows.STATE:
-        return staged_frame(context, plus if rows is Rows.CAME else minus, columns)
+        return staged_frame(context, staged.plus if rows is Rows.CAME else staged.minus, columns)
     frames = Frames(context.spark, {view.name: tuple(column.type for column in columns)})
     put_old(context, frames, view.name)
-    for version, side in ((Version.PLUS, plus), (Version.MINUS, minus)):
-        frame = staged_frame(context, side, columns)
+    for version, file in ((Version.PLUS, staged.plus), (Version.MINUS, staged.minus)):
+        frame = staged_frame(context, file, columns)
         if frame is not None:
-            frames.put(Ref(view.name, version), Piece(inside(frame, columns), side["rows"]))
+            frames.put(Ref(view.name, version), Piece(inside(frame, columns), file.rows))
     return frames.read(Ref(view.name, Version.NEW)).frame.toDF(*(column.name for column in columns))

@@ -125,4 +125,4 @@ def _unfinished(context: Context, stage: Working) -> str:
     """The first mark of a stage that is not there; its name where none lacks."""
     sources = (source.name for source in context.program.sources)
     strata = (stratum.number for stratum in context.layering.strata)
-    return next((one for one in marks_of(stage, sources, strata) if context.mark(one) is None), stage.name)
+    return next((one for one in marks_of(stage, sources, strata) if not context.finished(one)), stage.name)

@@ -25,7 +25,7 @@ from foreset.plan.translate import translate
 from foreset.refresh.choosing import size_of
 from foreset.refresh.context import Context
 from foreset.refresh.inprocess import place_of
-from foreset.refresh.inputs import put_input, put_old, view_facts
+from foreset.refresh.inputs import put_input, put_old, staged_of
 from foreset.refresh.recounting_here import SHOWN, Difference, differences_here
 from foreset.refresh.staging import inside, staged_frame
 from foreset.store.delta import SparkOnly
@@ -104,11 +104,11 @@ def _staged_state(context: Context, view: str, schemas: dict[str, tuple[Type, ..
 
     frames = Frames(context.spark, dict(schemas))
     put_old(context, frames, view)
-    columns, facts = context.view(view).columns, view_facts(context, view)
-    for version, side in ((Version.PLUS, facts["plus"]), (Version.MINUS, facts["minus"])):
-        frame = staged_frame(context, side, columns)
+    columns, staged = context.view(view).columns, staged_of(context, view)
+    for version, file in ((Version.PLUS, staged.plus), (Version.MINUS, staged.minus)):
+        frame = staged_frame(context, file, columns)
         if frame is not None:
-            frames.put(Ref(view, version), Piece(inside(frame, columns), side["rows"]))
+            frames.put(Ref(view, version), Piece(inside(frame, columns), file.rows))
     return frames.read(Ref(view, Version.NEW)).frame
 
 

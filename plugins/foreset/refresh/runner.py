@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from foreset.plan.frozen import Request
@@ -27,6 +27,7 @@ from foreset.plan.stages import (
     Working,
     mark,
 )
+from foreset.records.strata import StratumRecord
 from foreset.refresh.capturing import capture_all, nothing_moved
 from foreset.refresh.checking import verify
 from foreset.refresh.committing import commit
@@ -41,7 +42,6 @@ from foreset.refresh.sharing import shared_looks
 from foreset.session.lazy import activate, interrupt
 from foreset.store.epochs import close_run
 
-Facts = Mapping[str, Any]
 DOES: dict[Once | EachSource, Callable[[Context], Any]] = {
     CAPTURE: capture_all,
     VERIFY: verify,
@@ -76,7 +76,7 @@ def ending_of(context: Context, request: Request, stage: Working) -> Ending | No
     return next((ending for ending in stage.ends if HOLDS[ending](context, request)), None)
 
 
-def one_stratum(context: Context, stage: EachStratum, number: int, *, in_parts: bool = False) -> Facts:
+def one_stratum(context: Context, stage: EachStratum, number: int, *, in_parts: bool = False) -> StratumRecord:
     """Maintain the stratum of that number."""
     activate(context.spark)  # pyspark knows the active session by thread
     with at_stage(mark(stage, number)):

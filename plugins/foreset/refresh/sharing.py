@@ -19,9 +19,9 @@ from foreset.store.capture.stage import folder
 @contextmanager
 def shared_looks(context: Context) -> Iterator[None]:
     """What strata look up in sources by the changes of others is looked up once while this lasts."""
-    facts = capture_all(context)
-    large = {name for name, one in facts.items() if (one["rows"] or 0) >= LARGE}
-    changed = [name for name, one in facts.items() if (one["inserted"] or one["deleted"]) and not one["taken_whole"]]
+    captured = capture_all(context)
+    large = {name for name, one in captured.items() if (one.rows or 0) >= LARGE}
+    changed = [name for name, one in captured.items() if one.changed and not one.taken_whole]
     schemas = {source.name: tuple(column.type for column in source.columns) for source in context.program.sources}
     ways = links(context.layering.strata, schemas, changed)
     ways = {place: others for place, others in ways.items() if place[0] in large}
@@ -34,9 +34,9 @@ def shared_looks(context: Context) -> Iterator[None]:
         return bind_source(tables, context.layout.root, context.source(name), pin)
 
     def changes(tables: Tables, name: str) -> Sequence[Table]:
-        columns, one = as_declared(context.source(name).columns), facts[name]
-        signs = [sign for sign, rows in ((1, one["inserted"]), (-1, one["deleted"])) if rows]
-        return [inputs.bind_folder(tables, folder(one["staged"], sign), columns) for sign in signs]
+        columns, one = as_declared(context.source(name).columns), captured[name]
+        signs = [sign for sign, rows in ((1, one.inserted), (-1, one.deleted)) if rows]
+        return [inputs.bind_folder(tables, folder(one.staged, sign), columns) for sign in signs]
 
     with session(spill=context.spill) as connection:
         ((schema,),) = connection.execute("SELECT current_schema()").fetchall()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from foreset.ir.program import Column
+from foreset.records.strata import StagedFile
 from foreset.refresh.context import Context
 from foreset.store import arrow, files
 from foreset.store.layout import is_local, join
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 FEW_FILES = 100_000  # rows that one file may well hold
 
 
-def stage(context: Context, pieces: tuple[Piece, ...], columns: tuple[Column, ...], *where: str) -> Mapping[str, Any]:
+def stage(context: Context, pieces: tuple[Piece, ...], columns: tuple[Column, ...], *where: str) -> StagedFile:
     """Write the pieces as one parquet folder; says where and how many rows, None for no rows."""
     assert all(piece.rows is not None for piece in pieces), "rows that nobody counted would be lost here"
     rows = sum(piece.rows or 0 for piece in pieces)
     if not rows:
-        return {"path": None, "rows": 0}
+        return StagedFile()
     path = context.path(*where)
     frame = pieces[0].frame
     for piece in pieces[1:]:
         frame = frame.unionAll(piece.frame)
     named = frame.toDF(*(column.name for column in columns))
     (named.coalesce(1) if rows <= FEW_FILES else named).write.mode("overwrite").parquet(path)
-    return {"path": path, "rows": rows}
+    return StagedFile(path, rows)
 
 
-def stage_arrow(context: Context, rows: pa.Table, columns: tuple[Column, ...], *where: str) -> Mapping[str, Any]:
+def stage_arrow(context: Context, rows: pa.Table, columns: tuple[Column, ...], *where: str) -> StagedFile:
     """The same for rows that are in this process; their columns are in the declared order, under any names."""
     import pyarrow.parquet as pq
 
     if not rows.num_rows:
-        return {"path": None, "rows": 0}
+        return StagedFile()
     path = context.path(*where)
     system, inner = files.filesystem(path)
     if is_local(path):
@@ -49,16 +49,16 @@ def stage_arrow(context: Context, rows: pa.Table, columns: tuple[Column, ...], *
     schema = arrow.schema_of({column.name: str(column.type) for column in columns})
     named = rows.rename_columns(schema.names).cast(schema)
     pq.write_table(named, join(inner, "part-00000.parquet"), filesystem=system)
-    return {"path": path, "rows": rows.num_rows}
+    return StagedFile(path, rows.num_rows)
 
 
-def staged_frame(context: Context, facts: Mapping[str, Any], columns: tuple[Column, ...]) -> DataFrame | None:
+def staged_frame(context: Context, file: StagedFile, columns: tuple[Column, ...]) -> DataFrame | None:
     """What was staged, under the declared names; None for no rows."""
-    if facts["path"] is None:
+    if file.path is None:
         return None
     names = tuple(column.name for column in columns)
     schema = row_schema(tuple(column.type for column in columns), names)
-    return context.spark.read.schema(schema).parquet(facts["path"])
+    return context.spark.read.schema(schema).parquet(file.path)
 
 
 def inside(frame: DataFrame, columns: tuple[Column, ...]) -> DataFrame:

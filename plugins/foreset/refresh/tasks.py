@@ -24,6 +24,7 @@ from foreset.plan.stages import (
     COMMIT,
     PUBLISH,
     QUALITY,
+    VERIFY,
     EachStratum,
     Ending,
     Frame,
@@ -36,6 +37,11 @@ from foreset.plan.stages import (
     mark,
 )
 from foreset.plan.unreached import unreached
+from foreset.records import codec
+from foreset.records.captures import CaptureRecord
+from foreset.records.checks import QualityRecord, Verification
+from foreset.records.commits import PublishRecord
+from foreset.records.strata import StratumRecord
 from foreset.refresh.context import Context, Listener
 from foreset.refresh.machine_faults import plain_words
 from foreset.refresh.maintaining import maintain
@@ -104,7 +110,7 @@ def _worked(context: Context, stage: Working, job: Job) -> Facts:
         if isinstance(stage, EachStratum):
             return _maintained(one_stratum(context, stage, job.stratum, in_parts=True))
         done = DOES[stage](context)
-        told = TELLS[stage](context, done) if stage in TELLS else done
+        told = TELLS[stage](context, done)
         if (ended := ending_of(context, job.request, stage)) is not None:
             return {**told, **_closed(context, ended)}
         return {**told, "idle": _idle(context, done)} if stage == CAPTURE else told
@@ -156,20 +162,20 @@ def _close(layout: Layout, refresh_id: str) -> Facts:
 
 
 # ---------------------------------------------------------------- what tasks tell
-def _captured(_: Context, sources: Mapping[str, Facts]) -> Facts:
+def _captured(_: Context, sources: Mapping[str, CaptureRecord]) -> Facts:
     """What each source gained and lost."""
     kept = ("inserted", "deleted", "rows", "taken_whole", "reason", "seconds")
-    return {"status": "moved", "sources": {name: _only(facts, kept) for name, facts in sources.items()}}
+    return {"status": "moved", "sources": {name: _only(record, kept) for name, record in sources.items()}}
 
 
-def _idle(context: Context, sources: Mapping[str, Facts]) -> list[int]:
+def _idle(context: Context, sources: Mapping[str, CaptureRecord]) -> list[int]:
     """Do what no task is there for: strata of edits, of which no DAG knows, and those that no change reaches."""
-    still = {name for name, one in sources.items() if not (one["inserted"] or one["deleted"] or one["taken_whole"])}
+    still = {name for name, record in sources.items() if not (record.changed or record.taken_whole)}
     ruled = []
     for stratum in context.layering.strata:
         if stratum.given is None:
             ruled.append(stratum)
-        elif not maintain(context, stratum.number)["rows"]:
+        elif not maintain(context, stratum.number).rows:
             still.update(stratum.names)
     idle = [stratum.number for stratum in unreached(ruled, still, context.plan.rebuild.keys())]
     for number in idle:
@@ -177,38 +183,43 @@ def _idle(context: Context, sources: Mapping[str, Facts]) -> list[int]:
     return idle
 
 
-def _maintained(facts: Facts) -> Facts:
-    views = {name: {"inserted": sides["plus"]["rows"], "deleted": sides["minus"]["rows"]}
-             for name, sides in facts["views"].items()}  # fmt: skip
-    told = _only(facts, ("strategy", "reason", "rounds", "seconds", "rows_read"))
-    return {**told, "views": views, "idle": facts["strategy"] == "skip"}
+def _maintained(record: StratumRecord) -> Facts:
+    views = {name: {"inserted": staged.plus.rows, "deleted": staged.minus.rows}
+             for name, staged in record.views.items()}  # fmt: skip
+    told = _only(record, ("strategy", "reason", "rounds", "seconds", "rows_read"))
+    return {**told, "views": views, "idle": record.skipped}
 
 
-def _checked(_: Context, facts: Facts) -> Facts:
-    """The facts without the rows that they name."""
-    told = _only(facts, ("status", "checked", "failed", "warned", "seconds"))
-    return {**told, "verdict": told.get("status")}
+def _verified(_: Context, record: Verification) -> Facts:
+    return codec.to_plain(record)
+
+
+def _checked(_: Context, record: QualityRecord) -> Facts:
+    """The outcome without the rows that it names."""
+    told = _only(record, ("status", "checked", "failed", "warned", "seconds"))
+    return {**told, "verdict": record.status}
 
 
 def _committed(_: Context, outcome: manifest.Committed | AlreadyCommitted) -> Facts:
     return {"status": Status.COMMITTED.value, "seq": outcome.seq}
 
 
-def _published(context: Context, facts: Facts) -> Facts:
+def _published(context: Context, record: PublishRecord) -> Facts:
     row = manifest.find_refresh(context.layout.root, context.layout.group, context.run.refresh_id)
     if row is None:
         raise EnvironmentFault(f"refresh {context.run.refresh_id} is not committed", "run its commit task first")
     views = {name: {"inserted": pin.inserted, "deleted": pin.deleted, "rows": pin.rows}
              for name, pin in row.views.items() if not is_hidden(name)}  # fmt: skip
-    return {"seq": row.seq, "views": views, **facts}
+    return {"seq": row.seq, "views": views, **codec.to_plain(record)}
 
 
-def _only(facts: Facts, names: tuple[str, ...]) -> Facts:
-    return {name: facts[name] for name in names if name in facts}
+def _only(record: object, names: tuple[str, ...]) -> Facts:
+    return {name: getattr(record, name) for name in names}
 
 
 TELLS: Mapping[Working, Callable[[Context, Any], Facts]] = {
     CAPTURE: _captured,
+    VERIFY: _verified,
     QUALITY: _checked,
     COMMIT: _committed,
     PUBLISH: _published,

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from foreset.ir.hidden import in_words
 from foreset.ir.program import Program, auxiliaries, is_hidden
+from foreset.plan import marks
 from foreset.plan.frozen import Request
-from foreset.plan.stages import COMMIT, Status
+from foreset.plan.stages import Status
+from foreset.records import codec
+from foreset.records.strata import StratumRecord
 from foreset.refresh.amending import only_edits
 from foreset.refresh.capturing import capture_all
 from foreset.refresh.committing import told_of_domains
@@ -122,28 +125,35 @@ def _refreshed(
 
 
 def _result(context: Context, status: Status, watch: Stopwatch) -> RefreshResult:
-    committed = context.mark(COMMIT.name) if status is Status.COMMITTED else None
-    seq = committed["seq"] if committed else context.run.prev_seq
+    committed = context.mark(marks.COMMIT) if status is Status.COMMITTED else None
+    seq = committed.seq if committed else context.run.prev_seq
     views = {}
     for stratum in context.layering.strata:
-        facts = context.mark(f"stratum-{stratum.number}")
+        record = context.mark(marks.stratum(stratum.number))
         for name in stratum.names:
-            if facts is None:
-                views[name] = ViewResult(reason="no source has moved")
-                continue
-            staged = facts["views"][name]
-            counts = staged["plus"]["rows"], staged["minus"]["rows"]
-            told = facts["strategy"], facts["reason"], facts["seconds"], facts["rounds"], facts["rows_read"]
-            views[name] = ViewResult(*counts, *told, *_where(facts))
+            views[name] = _view_result(record, name) if record else ViewResult(reason="no source has moved")
     order = {view.name: _with_auxiliaries(context.program, view.name, views) for view in context.program.shown}
-    sources = dict(capture_all(context))
-    verification = dict(context.mark("verify") or {})
-    checked = dict(context.mark("quality") or {})
+    sources = {name: codec.to_plain(found) for name, found in capture_all(context).items()}
+    verified, checked = context.mark(marks.VERIFY), context.mark(marks.QUALITY)
     return RefreshResult(
-        context.layout.group, seq, status.value, watch.seconds, verification, order, context.run.refresh_id, sources,
-        checked,
-        *told_of_domains(context),
+        context.layout.group, seq, status.value, watch.seconds, codec.to_plain(verified) if verified else {}, order,
+        context.run.refresh_id, sources, codec.to_plain(checked) if checked else {}, *told_of_domains(context),
     )  # fmt: skip
+
+
+def _view_result(record: StratumRecord, view: str) -> ViewResult:
+    staged = record.views[view]
+    return ViewResult(
+        inserted=staged.plus.rows,
+        deleted=staged.minus.rows,
+        strategy=record.strategy,
+        reason=record.reason,
+        seconds=record.seconds,
+        rounds=record.rounds,
+        rows_read=record.rows_read,
+        engine=record.engine,
+        engine_reason=record.engine_reason,
+    )
 
 
 def _with_auxiliaries(program: Program, name: str, views: Mapping[str, ViewResult]) -> ViewResult:

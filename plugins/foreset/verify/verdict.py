@@ -9,6 +9,7 @@ from foreset.ir.asked import in_plain_words
 from foreset.ir.hidden import in_words
 from foreset.ir.program import is_hidden
 from foreset.ir.terms import Row
+from foreset.records.checks import Verification
 
 CONFIDENCE = 0.95
 SHOWN = 5
@@ -56,20 +57,20 @@ class Verdict:
         checked = _sum(self.checked, kind)
         return None if 0 < _sum(self.totals, kind) <= checked else error_bound(checked)
 
-    def as_dict(self) -> dict[str, object]:
+    def record(self) -> Verification:
         """For the report, the manifest and `--json`."""
         kinds = ("changed", "unchanged", "absent")
-        return {
-            "mode": self.mode,
-            "verdict": "passed" if self.ok else "failed",
-            "rows": self.rows,
-            "checked": _shown(self.checked),
-            "of": _shown(self.totals),
-            "error_rate_below": {kind: bound for kind in kinds if (bound := self.bound(kind)) is not None},
-            "confidence": CONFIDENCE,
-            "mismatches": [str(found) for found in self.mismatches[:SHOWN]],
-            "seconds": self.seconds,
-        }
+        return Verification(
+            mode=self.mode,
+            verdict="passed" if self.ok else "failed",
+            rows=self.rows,
+            checked=_shown(self.checked),
+            of=_shown(self.totals),
+            error_rate_below={kind: bound for kind in kinds if (bound := self.bound(kind)) is not None},
+            confidence=CONFIDENCE,
+            mismatches=tuple(str(found) for found in self.mismatches[:SHOWN]),
+            seconds=self.seconds,
+        )
 
 
 def _shown(counts: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:

@@ -1,0 +1,43 @@
+"""The marks that finished stages leave in a run directory: the name of each, and the record that it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from foreset.plan import stages
+from foreset.records.captures import CaptureRecord
+from foreset.records.checks import QualityRecord, Verification
+from foreset.records.commits import CommitRecord, PublishRecord
+from foreset.records.strata import DeletionRecord, StratumRecord
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark(Generic[R]):
+    """A mark by its name, and the type of what it says."""
+
+    name: str
+    kind: type[R]
+
+
+def capture(source: str) -> Mark[CaptureRecord]:
+    """That a source is captured."""
+    return Mark(stages.mark(stages.CAPTURE, source), CaptureRecord)
+
+
+def stratum(number: int) -> Mark[StratumRecord]:
+    """That a stratum is up to date."""
+    return Mark(stages.mark(stages.STRATA, number), StratumRecord)
+
+
+def deletion(number: int) -> Mark[DeletionRecord]:
+    """That all phases of a stratum but the last are done."""
+    return Mark(f"{stratum(number).name}-delete", DeletionRecord)
+
+
+VERIFY = Mark(stages.VERIFY.name, Verification)
+QUALITY = Mark(stages.QUALITY.name, QualityRecord)
+COMMIT = Mark(stages.COMMIT.name, CommitRecord)
+PUBLISH = Mark(stages.PUBLISH.name, PublishRecord)

@@ -1,0 +1,29 @@
+"""What the capture of one source noted: how, how many rows came and went, and where they are staged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureRecord:
+    """One source, taken in."""
+
+    way: str = ""  # Unchanged | Feed | SnapshotDiff | Reload
+    reason: str = ""
+    inserted: int = 0
+    deleted: int = 0
+    rows: int | None = None  # None where the log does not say it
+    taken_whole: bool = False  # what came and went is not known
+    moved: bool = False
+    degraded: bool = False
+    old_lost: str = ""  # why the version of the refresh before cannot be read; empty when it can
+    single: bool = False  # no two rows have the same key, copies included
+    key: tuple[str, ...] = ()
+    staged: str = ""  # the folder of its differential
+    seconds: float | None = None
+
+    @property
+    def changed(self) -> int:
+        """Rows that came and went."""
+        return self.inserted + self.deleted

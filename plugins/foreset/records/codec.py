@@ -1,0 +1,164 @@
+"""Typed records as JSON and back: a record is a frozen dataclass, and its fields are the keys, in their order.
+
+A key that is missing takes the field's default: records of earlier releases lack what came later. A key that no field
+knows is left aside: it is of a later release of the same format, and nobody writes over what another has noted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import types
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from foreset.records import versioned
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+R = TypeVar("R", bound="DataclassInstance")
+Reader = Callable[[Any], Any]
+LEFT_OUT = {"left out": True}  # metadata of a field that has no key while it is None; any other has one always
+
+
+class Misread(ValueError):
+    """A record does not say what it must; names the record and the field."""
+
+    def __init__(self, fact: str, field: str = "", what: str = "the record") -> None:
+        super().__init__(f"{what}: {f'`{field}` ' if field else 'it '}{fact}")
+        self.fact, self.field = fact, field
+
+    def within(self, key: str) -> Misread:
+        """The same fault, seen from the record around."""
+        return Misread(self.fact, f"{key}.{self.field}" if self.field else key)
+
+
+def to_text(record: DataclassInstance) -> str:
+    """A record as it is kept, with its format."""
+    return versioned.to_text(to_plain(record))
+
+
+def from_text(kind: type[R], text: str, what: str) -> R:
+    """A record as it was kept; ValueError where it is none, or is damaged."""
+    return from_plain(kind, versioned.from_text(text, what), what)
+
+
+def to_plain(record: DataclassInstance) -> dict[str, Any]:
+    """A record as JSON holds it."""
+    return {
+        name: _plain(value)
+        for name, may_lack in _keys(type(record))
+        if not ((value := getattr(record, name)) is None and may_lack)
+    }
+
+
+def from_plain(kind: type[R], data: object, what: str) -> R:
+    """A record from what JSON holds; `what` names it in a fault."""
+    try:
+        return _record(kind, data)
+    except Misread as fault:
+        raise Misread(fault.fact, fault.field, what) from None
+
+
+# ---------------------------------------------------------------- writing
+def _plain(value: object) -> Any:  # noqa: ANN401 - whatever JSON holds
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_plain(inner) for inner in value]
+    return to_plain(value) if dataclasses.is_dataclass(value) and not isinstance(value, type) else value
+
+
+@functools.cache
+def _keys(kind: type[DataclassInstance]) -> tuple[tuple[str, bool], ...]:
+    return tuple((field.name, field.metadata == LEFT_OUT) for field in dataclasses.fields(kind))
+
+
+# ---------------------------------------------------------------- reading
+def _record(kind: type[R], data: object) -> R:
+    if not isinstance(data, Mapping):
+        raise Misread("is no record")
+    readers, needed = _readers(kind)
+    values = {}
+    for key, value in data.items():
+        if (reader := readers.get(key)) is not None:
+            values[key] = _inside(key, reader, value)
+    for name in needed:
+        if name not in values:
+            raise Misread("is missing", name)
+    return kind(**values)
+
+
+def _inside(key: str, reader: Reader, value: object) -> Any:  # noqa: ANN401 - of the field's type
+    try:
+        return reader(value)
+    except Misread as fault:
+        raise fault.within(key) from None
+
+
+@functools.cache
+def _readers(kind: type[DataclassInstance]) -> tuple[Mapping[str, Reader], tuple[str, ...]]:
+    """The readers of a record's fields by name, and the fields without a default."""
+    hints, fields = get_type_hints(kind), dataclasses.fields(kind)
+    missing = dataclasses.MISSING
+    needed = tuple(field.name for field in fields if field.default is missing and field.default_factory is missing)
+    return {field.name: _reader(hints[field.name]) for field in fields}, needed
+
+
+def _reader(hint: Any) -> Reader:  # noqa: ANN401 - a type as it is written
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return _either([one for one in args if one is not types.NoneType])
+    if origin is tuple:
+        return functools.partial(_sequence, _reader(args[0]))
+    if origin is not None and issubclass(origin, Mapping):
+        return functools.partial(_mapping, _reader(args[1]))
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        return functools.partial(_record, hint)
+    if hint in _NAMED:
+        return functools.partial(_scalar, hint)
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return functools.partial(_member, hint)
+    assert hint in (Any, object), f"{hint} has no form in JSON"
+    return _as_it_is
+
+
+def _either(hints: list[Any]) -> Reader:
+    (only,) = hints
+    inner = _reader(only)
+    return lambda value: None if value is None else inner(value)
+
+
+def _as_it_is(value: object) -> object:
+    return value
+
+
+_NAMED = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+
+
+def _scalar(kind: type, value: object) -> object:
+    """A text, number or truth value as it is: a whole number may stand for any number, and truth is no number."""
+    if type(value) is kind or (kind is float and type(value) is int):
+        return value
+    raise Misread(f"is {value!r}, not {_NAMED[kind]}")
+
+
+def _member(kind: type[enum.Enum], value: object) -> enum.Enum:
+    try:
+        return kind(value)
+    except ValueError:
+        raise Misread(f"is {value!r}, which this release does not know") from None
+
+
+def _sequence(inner: Reader, value: object) -> tuple[Any, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise Misread(f"is {value!r}, not a list")
+    return tuple(_inside(str(place), inner, one) for place, one in enumerate(value))
+
+
+def _mapping(inner: Reader, value: object) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise Misread(f"is {value!r}, not a mapping")
+    return {key: _inside(key, inner, one) for key, one in value.items()}
