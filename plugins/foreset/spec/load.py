@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from inspect import cleandoc
 from pathlib import Path
 
@@ -112,13 +113,28 @@ def load_bytes(data: bytes, file: str) -> Loaded:
 
 def load_text(text: str, file: str = "spec.yaml") -> Loaded:
     """The spec in `text`; `file` is its name in diagnostics."""
-    source = SourceText(file, text.removeprefix("\ufeff"))
-    report = Report()
     if len(text) > MAX_BYTES:
         return Loaded(None, _report(faults.too_big(file, len(text), MAX_BYTES)), file)
-    node = compose(source, report)
+    bare = text.removeprefix("\ufeff")
+    program, others, faulty = _parsed(bare, file)
+    report = Report()
+    report.extend(faulty)
+    if program is not None and others:
+        given = registered(others, program.span or Span(file, 1, 1), report)
+        program = replace(program, aggregates=(*program.aggregates, *given))
+    return Loaded(program if report.ok else None, report, file, bare)
+
+
+@lru_cache(maxsize=64)  # who refreshes again reads the same specs again
+def _parsed(text: str, file: str) -> tuple[Program | None, frozenset[str], tuple[Diagnostic, ...]]:
+    """The program in a text, the aggregates that it calls and others must give, and its faults."""
+    report = Report()
+    node = compose(SourceText(file, text), report)
     program = None if node is None else _program(node, file, report)
-    return Loaded(program if report.ok else None, report, file, source.text)
+    if program is None:
+        return None, frozenset(), tuple(report)
+    own = {one.name: one for one in program.aggregates}
+    return program, frozenset(called(program.views, own) - own.keys() - BUILTINS.keys()), tuple(report)
 
 
 def and_suites(loaded: Loaded, files: Files) -> Loaded:
@@ -165,7 +181,6 @@ def _program(node: Node, file: str, report: Report) -> Program | None:
     scope = Scope(frozenset((*fields.fields("sources").keys, *names)), frozenset((*BUILTINS, *aggregates)))
     views = tuple(_view(name, view, scope, tuple(names), report) for name, view in fields.fields("views").records())
     rounds = fields.values.get("max_rounds")
-    others = called(views, aggregates) - scope.aggregates
     program = Program(
         group=fields.text("group"),
         sources=sources,
@@ -176,7 +191,7 @@ def _program(node: Node, file: str, report: Report) -> Program | None:
         timezone=fields.text("timezone", "UTC"),
         tags=tuple(tag.value for tag in fields.list("tags") if isinstance(tag, Scalar)),
         max_rounds=int(rounds.value) if isinstance(rounds, Scalar) else DEFAULT_MAX_ROUNDS,
-        aggregates=(*aggregates.values(), *registered(others, fields.span_of("group"), report)),
+        aggregates=tuple(aggregates.values()),
         domains=domains,
         file=file,
         span=fields.span_of("group"),
