@@ -66,7 +66,8 @@ COMPILERS = {
     "mediated.derive": "constrained atoms, whose rows are not values",
 }
 READERS = {
-    "backends.spark.run": "asks whether rules only join",
+    "backends.spark.backend": "asks whether rules only join",
+    "machine.links": "finds what a support stands on",
     "backends.spark.support_lookup": "reads the one atom of a support",
     "backends.spark.trace_failure": "finds the row at which an expression fails",
     "backends.duckdb.conditions": "conditions and computed values of joined rows",

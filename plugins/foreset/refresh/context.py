@@ -143,7 +143,14 @@ def read_as_written(
     text: str, file: str, suites: Mapping[str, str] | None = None, edits: Iterable[Edit] = ()
 ) -> tuple[Program, Layering]:
     """What the rows of a spec are held to: its rules as they are written, before sets are rewritten."""
-    found = _understood(text, file, tuple((suites or {}).items()), tuple(edits), ())
+    return _as_written(text, file, tuple((suites or {}).items()), tuple(edits))
+
+
+@functools.lru_cache(maxsize=16)
+def _as_written(
+    text: str, file: str, suites: tuple[tuple[str, str], ...], edits: tuple[Edit, ...]
+) -> tuple[Program, Layering]:
+    found = _understood(text, file, suites, edits, ())
     assert found.written is not None
     assert found.program is not None
     return as_written(found.written, found.program)
