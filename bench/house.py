@@ -2,7 +2,7 @@
 
 - *lines*: of `plugins/`, its files and functions.
 - *order of phases*: files in which one definition names four phases of a refresh or more, other than to say
-  something of each (`match`, a dictionary of words).
+  something of each (`match`, keys of a dictionary).
 - *feeding a stratum*: functions, those of tests and benchmarks too, that make a machine which runs steps.
 - *compilers of rule bodies*: modules that go through the literals of a body to evaluate it. `COMPILERS` and `READERS`
   are kept by hand; a module of these packages that is in neither is an error.
@@ -110,15 +110,17 @@ def phase_orders() -> list[str]:
 
 
 def _named(node: ast.AST) -> set[str]:
-    """The phases that a definition names or calls, other than to say something of each."""
-    if isinstance(node, ast.match_case):
-        return set().union(*map(_named, node.body))
+    """The phases that a definition names or calls, other than to say or do something for each."""
     if isinstance(node, ast.Match):
-        return set()
-    if isinstance(node, ast.Dict) and all(isinstance(value, ast.Constant | ast.JoinedStr) for value in node.values):
-        return set()
+        return set().union(*(_named(line) for case in node.cases for line in case.body))
+    if isinstance(node, ast.Dict):
+        return set().union(*map(_named, node.values)) if not _texts(node.values) else set()
     found = {PHASES[word] for word in _words(node) if word in PHASES}
     return found.union(*map(_named, ast.iter_child_nodes(node)))
+
+
+def _texts(nodes: list[ast.expr]) -> bool:
+    return all(isinstance(one, ast.Constant | ast.JoinedStr) for one in nodes)
 
 
 def _words(node: ast.AST) -> Iterator[str]:
@@ -126,6 +128,8 @@ def _words(node: ast.AST) -> Iterator[str]:
         yield node.value
     if isinstance(node, ast.Call):
         yield _last_name(node.func)
+    if isinstance(node, ast.Name) and node.id.isupper():
+        yield node.id.lower()
 
 
 def _last_name(node: ast.AST) -> str:
@@ -133,9 +137,9 @@ def _last_name(node: ast.AST) -> str:
 
 
 def feeders() -> list[str]:
-    """Functions that make a machine which runs the steps of a stratum."""
+    """Functions that make a machine which runs steps."""
     machines = {
-        part.name: name
+        (f"foreset.{name}", part.name)
         for name, tree in trees(PACKAGE)
         for part in tree.body
         if isinstance(part, ast.ClassDef) and any(_runs_steps(one) for one in part.body)
@@ -143,22 +147,26 @@ def feeders() -> list[str]:
     found = []
     for top in ("plugins/foreset", "tests", "bench"):
         for name, tree in trees(ROOT / top):
-            calls = defaultdict(list)
-            for function in ast.walk(tree):
-                if isinstance(function, ast.FunctionDef):
-                    for node in ast.walk(function):
-                        if isinstance(node, ast.Call) and (machine := _last_name(node.func)) in machines:
-                            calls[machine].append(function.name)
             shown = name if top == "plugins/foreset" else f"{top}.{name}"
-            found += [f"{shown}:{function}" for names in calls.values() for function in sorted(set(names))]
+            known = {machine for module, machine in machines if module == f"foreset.{name}"}
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ImportFrom):
+                    known |= {one.asname or one.name for one in node.names if (node.module, one.name) in machines}
+            functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+            found += [f"{shown}:{one.name}" for one in functions if known & set(_called(one))]
     return found
+
+
+def _called(node: ast.AST) -> Iterator[str]:
+    return (_last_name(one.func) for one in ast.walk(node) if isinstance(one, ast.Call))
 
 
 def _runs_steps(node: ast.AST) -> bool:
     """Whether it is a method `run` of a phase or of a procedure, with a body of its own."""
     if not isinstance(node, ast.FunctionDef) or node.name != "run":
         return False
-    taken = {_last_name(one.annotation) for one in node.args.args if one.annotation}
+    given = [*node.args.args, *([node.args.vararg] if node.args.vararg else [])]
+    taken = {_last_name(one.annotation) for one in given if one.annotation}
     stub = isinstance(node.body[-1], ast.Expr) and isinstance(node.body[-1].value, ast.Constant)
     return bool(taken & {"Phase", "Procedure"}) and not stub
 
