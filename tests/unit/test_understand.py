@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -130,3 +131,18 @@ def test_a_crash_in_one_test_takes_down_no_other(specs: Path, monkeypatch: pytes
     assert "FAIL  one: it" in shown.out
     assert "internal error: KeyError: 'planted'" in shown.out
     assert "pass  zoo: it" in shown.out
+
+
+def test_nothing_goes_around_the_chain() -> None:
+    """Nobody else makes a normal form, or tries what aggregates promise; edits are a part of the chain."""
+    steps = {"prepare": {"understand.py", "rewrite/edit_views.py"}, "proven": {"understand.py"}}
+    package = Path(foreset.__file__).parent
+    trees = {file.relative_to(package).as_posix(): ast.parse(file.read_text()) for file in package.rglob("*.py")}
+    for step, chain in steps.items():
+        imported = {
+            name
+            for name, tree in trees.items()
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and step in {alias.name for alias in node.names}
+        }
+        assert imported == chain
