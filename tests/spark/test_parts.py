@@ -13,7 +13,7 @@ from foreset.plan import marks
 from foreset.plan.frozen import Request
 from foreset.records.strata import DeletionRecord, StratumRecord
 from foreset.refresh import maintaining, phase_break
-from foreset.refresh.capturing import capture_all
+from foreset.refresh.capturing import capture_sources
 from foreset.refresh.checking import verify
 from foreset.refresh.committing import commit
 from foreset.refresh.context import Context
@@ -83,7 +83,7 @@ def test_in_parts(death: str, world: World, spark: SparkSession, monkeypatch: py
     layout = wh.layout("reach")
     opened = open_refresh(spark, layout, wh.spec("reach"), Request("night", "incremental"))
     assert isinstance(opened, Context)
-    capture_all(opened)
+    capture_sources(opened)
     deletions: dict[str, DeletionRecord | None] = {}
     records: dict[str, StratumRecord] = {}
     for stratum in opened.layering.strata:
@@ -130,7 +130,7 @@ def test_a_retry_goes_on_from_a_finished_deletion(
     world.delete("bc")
     context = open_refresh(spark, wh.layout("reach"), wh.spec("reach"), Request("night", "incremental"))
     assert isinstance(context, Context)
-    capture_all(context)
+    capture_sources(context)
     with monkeypatch.context() as patch:
         patch.setattr(maintaining, "_stage_view", deadly(maintaining, "_stage_view"))
         with pytest.raises(Killed):

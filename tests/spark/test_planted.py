@@ -22,7 +22,7 @@ import foreset
 from foreset.plan import marks
 from foreset.plan.frozen import Request
 from foreset.records.strata import StagedFile
-from foreset.refresh.capturing import capture_all
+from foreset.refresh.capturing import capture_sources
 from foreset.refresh.checking import verify
 from foreset.refresh.context import Context
 from foreset.refresh.maintaining import maintain
@@ -49,7 +49,7 @@ def staged(warehouse: str, tmp_path: Path, spark: SparkSession) -> Context:
     world.insert("ag la")
     context = open_refresh(spark, wh.layout("reach"), wh.spec("reach"), Request("night", "incremental"))
     assert isinstance(context, Context)
-    capture_all(context)
+    capture_sources(context)
     for stratum in context.layering.strata:
         maintain(context, stratum.number)
     return context

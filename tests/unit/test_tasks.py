@@ -153,6 +153,17 @@ def _dies(*_: object, **__: object) -> None:
     raise ConnectionError("the server has gone")
 
 
+def test_nothing_but_capture_captures(world: World) -> None:
+    """A task that runs too early says what is missing, and leaves nothing behind."""
+    night = Night(world, "night")
+    night.do("open")
+    with pytest.raises(foreset.EnvironmentFault, match="source edge is not captured in refresh night") as told:
+        night.do("stratum", 1)
+    assert not told.value.worth_retrying
+    assert not list(Path(world.root).rglob("marks/*.json"))
+    assert night.do("capture")["status"] == "moved"
+
+
 def test_a_zombie_publishes_nothing_twice(world: World) -> None:
     """A commit that is taken for dead wakes up after its retry has committed."""
     night = Night(world, "night")

@@ -25,7 +25,7 @@ from foreset.plan.frozen import sample_size
 from foreset.plan.marks import VERIFY
 from foreset.records import codec
 from foreset.records.checks import Verification
-from foreset.refresh.capturing import capture_one
+from foreset.refresh.captured import captured_of
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.domain_phase import table_now, table_of
 from foreset.refresh.fits import pin_of
@@ -118,13 +118,13 @@ def _sampled(
 
     def nearby(name: str) -> Sequence[Rows]:
         """What came to a source and what went, and if it is not too large to draw from, all of it."""
-        taken = capture_one(context, name)
+        taken = captured_of(context, name)
         signs = [sign for sign, rows in ((1, taken.inserted), (-1, taken.deleted)) if rows]
         changes = [] if taken.taken_whole else [_folder(folder(taken.staged, sign)) for sign in signs]
         small = taken.rows is not None and taken.rows <= DRAWN_ROWS
         return [*changes, opener(name)] if small or not changes else changes
 
-    keyed = [source for source in context.program.sources if source.key and capture_one(context, source.name).single]
+    keyed = [source for source in context.program.sources if source.key and captured_of(context, source.name).single]
     single = {source.name: source.key_places for source in keyed}
     with closing(SourceFacts(context.program.columns_of(), opener, single)) as facts:
         ground = Ground(facts, nearby, _sizes(context), needs_of(context.program.views))

@@ -7,7 +7,7 @@ from foreset.ir.strata import Stratum
 from foreset.plan.choose import Choice, Mode, Situation, Size, choose
 from foreset.plan.history import cost_of
 from foreset.plan.translate import counts_itself
-from foreset.refresh.capturing import capture_one
+from foreset.refresh.captured import captured_of
 from foreset.refresh.context import Context
 from foreset.refresh.fits import pin_of
 from foreset.refresh.inputs import staged_of
@@ -41,8 +41,8 @@ def situation_of(context: Context, stratum: Stratum) -> Situation:
     sizes = {name: size_of(context, name) for name in stratum.reads}
     rebuild = next((context.plan.rebuild[view] for view in stratum.names if view in context.plan.rebuild), "")
     for name in stratum.reads:
-        if not rebuild and name in context.run.sources and capture_one(context, name).taken_whole:
-            rebuild = f"source {name} had to be taken whole: {capture_one(context, name).reason}"
+        if not rebuild and name in context.run.sources and captured_of(context, name).taken_whole:
+            rebuild = f"source {name} had to be taken whole: {captured_of(context, name).reason}"
     state = context.previous.state if context.previous else {}
     counted = counts_itself(stratum) or all(name in state for name in stratum.names)
     return Situation(sizes, rebuild, counted, cost_of(stratum.names, context.history))
@@ -51,7 +51,7 @@ def situation_of(context: Context, stratum: Stratum) -> Situation:
 def size_of(context: Context, name: str) -> Size:
     """How many rows a relation had, and how many came and went."""
     if name in context.run.sources:
-        captured = capture_one(context, name)
+        captured = captured_of(context, name)
         return Size(captured.inserted, captured.deleted, captured.rows or 0)
     staged, pin = staged_of(context, name), pin_of(context, name)
     return Size(staged.plus.rows, staged.minus.rows, pin.rows if pin else 0)

@@ -22,7 +22,7 @@ from foreset.ir.values import sort_key
 from foreset.machine.machine import Machine
 from foreset.maintain.deny import denied, deny
 from foreset.plan.place import DUCKDB
-from foreset.refresh.capturing import capture_one
+from foreset.refresh.captured import captured_of
 from foreset.refresh.choosing import size_of
 from foreset.refresh.context import Context
 from foreset.refresh.fits import pin_of
@@ -60,7 +60,7 @@ def reach_of(context: Context, rule: Rule) -> Reach:
     changed, known = 0, context.previous is not None
     for name in _reads(rule):
         if name in context.run.sources:
-            captured = capture_one(context, name)
+            captured = captured_of(context, name)
             changed += captured.changed
             known = known and not captured.taken_whole
         else:

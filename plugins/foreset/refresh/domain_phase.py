@@ -25,7 +25,7 @@ from foreset.mediated.from_rules import members
 from foreset.plan import marks
 from foreset.plan.choose import Choice
 from foreset.records.strata import Asked, StagedFile, StagedView, StratumRecord
-from foreset.refresh.capturing import all_stands
+from foreset.refresh.captured import all_stands
 from foreset.refresh.context import Context
 from foreset.refresh.editing import correcting
 from foreset.refresh.fits import pin_of

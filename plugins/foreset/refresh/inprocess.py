@@ -29,7 +29,7 @@ from foreset.plan.place import SPARK, Place, place
 from foreset.plan.translate import COUNTED, counts_itself, keeps_counters
 from foreset.records.strata import StagedFile, StagedView, StratumRecord
 from foreset.refresh.bind_source import as_declared
-from foreset.refresh.capturing import capture_one
+from foreset.refresh.captured import captured_of
 from foreset.refresh.choosing import reason_of, situation_of
 from foreset.refresh.context import Context
 from foreset.refresh.inputs_here import Inputs
@@ -57,7 +57,7 @@ def place_of(context: Context, strategy: str, sizes: Mapping[str, Size]) -> Plac
     if forced not in ENGINES:
         raise UsageError(f"{VARIABLE} is {forced!r}", f"one of {', '.join(ENGINES)}")
     for name in sizes:
-        if forced == "auto" and name in context.run.sources and capture_one(context, name).rows is None:
+        if forced == "auto" and name in context.run.sources and captured_of(context, name).rows is None:
             return Place(SPARK, f"the log of source {name} does not say how many rows it has")
     return place(strategy, sizes, forced)
 

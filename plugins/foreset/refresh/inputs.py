@@ -10,7 +10,7 @@ from foreset.ir.versions import Version
 from foreset.plan import marks
 from foreset.plan.translate import counts_itself
 from foreset.records.strata import StagedView
-from foreset.refresh.capturing import capture_one, differential
+from foreset.refresh.captured import captured_of, differential
 from foreset.refresh.context import Context
 from foreset.refresh.fits import pin_of
 from foreset.refresh.staging import inside, staged_frame
@@ -54,7 +54,7 @@ def _put_source(context: Context, frames: Frames, name: str, *, new_only: bool, 
 
     from foreset.backends.spark.frames import Piece, anti
 
-    source, captured = context.source(name), capture_one(context, name)
+    source, captured = context.source(name), captured_of(context, name)
     new = source_at(context, name, context.run.sources[name].to_version, distinct=distinct)
     frames.put(Ref(name, Version.NEW), Piece(new, captured.rows))
     if new_only:

@@ -12,7 +12,7 @@ from foreset.ir.reads import places_read
 from foreset.ir.steps import Phase, Ref
 from foreset.ir.versions import Version
 from foreset.refresh.bind_source import as_declared, bind_source, without
-from foreset.refresh.capturing import capture_one
+from foreset.refresh.captured import captured_of
 from foreset.refresh.context import Context
 from foreset.refresh.fits import pin_of
 from foreset.refresh.inputs import staged_of
@@ -42,7 +42,7 @@ class Inputs:
 
     def _put_source(self, name: str) -> None:
         """The new state is the table; the old one is told from it by the differential: `new - plus + minus`."""
-        captured = capture_one(self.context, name)
+        captured = captured_of(self.context, name)
         new, came, went = (Ref(name, version) for version in (Version.NEW, Version.PLUS, Version.MINUS))
         hidden = self._hidden(name)
         self.tables.put_later(new, lambda: self._source(name, hidden))
@@ -74,7 +74,7 @@ class Inputs:
         return frozenset() if read is None else every - read - set(source.key_places)
 
     def _single(self, name: str) -> bool:
-        return capture_one(self.context, name).single
+        return captured_of(self.context, name).single
 
     def _cancel(self, one: Ref, other: Ref) -> None:
         """Rows that come and go in what is read of them do neither."""

@@ -28,7 +28,8 @@ from foreset.plan.stages import (
     mark,
 )
 from foreset.records.strata import StratumRecord
-from foreset.refresh.capturing import capture_all, nothing_moved
+from foreset.refresh.captured import nothing_moved
+from foreset.refresh.capturing import capture_sources
 from foreset.refresh.checking import verify
 from foreset.refresh.committing import commit
 from foreset.refresh.context import Context
@@ -43,7 +44,7 @@ from foreset.session.lazy import activate, interrupt
 from foreset.store.epochs import close_run
 
 DOES: dict[Once | EachSource, Callable[[Context], Any]] = {
-    CAPTURE: capture_all,
+    CAPTURE: capture_sources,
     VERIFY: verify,
     QUALITY: quality,
     COMMIT: commit,

@@ -9,7 +9,7 @@ from foreset.backends.duckdb.database import session
 from foreset.backends.duckdb.sharing import LARGE, Shared, links
 from foreset.backends.duckdb.tables import Table, Tables
 from foreset.refresh.bind_source import as_declared, bind_source
-from foreset.refresh.capturing import capture_all
+from foreset.refresh.captured import captures_of
 from foreset.refresh.context import Context
 from foreset.relations import bind_files as inputs
 from foreset.store.capture.source_pin import RecordedPin
@@ -19,7 +19,7 @@ from foreset.store.capture.stage import folder
 @contextmanager
 def shared_looks(context: Context) -> Iterator[None]:
     """What strata look up in sources by the changes of others is looked up once while this lasts."""
-    captured = capture_all(context)
+    captured = captures_of(context)
     large = {name for name, one in captured.items() if (one.rows or 0) >= LARGE}
     changed = [name for name, one in captured.items() if one.changed and not one.taken_whole]
     schemas = {source.name: tuple(column.type for column in source.columns) for source in context.program.sources}

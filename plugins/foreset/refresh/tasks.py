@@ -10,10 +10,10 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from foreset.errors import EnvironmentFault, Fenced, Held
 from foreset.ir.program import is_hidden
@@ -24,7 +24,6 @@ from foreset.plan.stages import (
     COMMIT,
     PUBLISH,
     QUALITY,
-    VERIFY,
     EachStratum,
     Ending,
     Frame,
@@ -39,7 +38,7 @@ from foreset.plan.stages import (
 from foreset.plan.unreached import unreached
 from foreset.records import codec
 from foreset.records.captures import CaptureRecord
-from foreset.records.checks import QualityRecord, Verification
+from foreset.records.checks import QualityRecord
 from foreset.records.commits import PublishRecord
 from foreset.records.strata import StratumRecord
 from foreset.refresh.context import Context, Listener
@@ -63,6 +62,7 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]
 HEARTBEAT_S = 60.0
+NO_SPARK: SparkSession = cast("SparkSession", None)  # for stages that start none
 OPENING_S = 5.0  # how long another try of a task next to this one may take to open the run again
 
 
@@ -93,7 +93,8 @@ def perform(job: Job, listen: Listener = lambda _: None) -> Facts:
     with attempt_told(layout, job.request, job.name):
         if isinstance(job.stage, Frame):
             return _session(job)
-        with lazy_session(job.spark, job.warehouse) as spark:
+        spark_for = lazy_session(job.spark, job.warehouse) if job.stage.spark else nullcontext(NO_SPARK)
+        with spark_for as spark:
             if isinstance(job.stage, Opening):
                 with plain_words(f"the opening of a refresh of group {layout.group}"):
                     return _open(spark, layout, job, listen)
@@ -110,7 +111,7 @@ def _worked(context: Context, stage: Working, job: Job) -> Facts:
         if isinstance(stage, EachStratum):
             return _maintained(one_stratum(context, stage, job.stratum, in_parts=True))
         done = DOES[stage](context)
-        told = TELLS[stage](context, done)
+        told = TELLS[stage](context, done) if stage in TELLS else codec.to_plain(done)
         if (ended := ending_of(context, job.request, stage)) is not None:
             return {**told, **_closed(context, ended)}
         return {**told, "idle": _idle(context, done)} if stage == CAPTURE else told
@@ -190,10 +191,6 @@ def _maintained(record: StratumRecord) -> Facts:
     return {**told, "views": views, "idle": record.skipped}
 
 
-def _verified(_: Context, record: Verification) -> Facts:
-    return codec.to_plain(record)
-
-
 def _checked(_: Context, record: QualityRecord) -> Facts:
     """The outcome without the rows that it names."""
     told = _only(record, ("status", "checked", "failed", "warned", "seconds"))
@@ -219,7 +216,6 @@ def _only(record: object, names: tuple[str, ...]) -> Facts:
 
 TELLS: Mapping[Working, Callable[[Context, Any], Facts]] = {
     CAPTURE: _captured,
-    VERIFY: _verified,
     QUALITY: _checked,
     COMMIT: _committed,
     PUBLISH: _published,

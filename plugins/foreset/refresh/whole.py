@@ -18,7 +18,7 @@ from foreset.plan.stages import Status
 from foreset.records import codec
 from foreset.records.strata import StratumRecord
 from foreset.refresh.amending import only_edits
-from foreset.refresh.capturing import capture_all
+from foreset.refresh.captured import captures_of
 from foreset.refresh.committing import told_of_domains
 from foreset.refresh.context import Context, Listener, Stopwatch, read_spec
 from foreset.refresh.machine_faults import plain_words
@@ -133,7 +133,7 @@ def _result(context: Context, status: Status, watch: Stopwatch) -> RefreshResult
         for name in stratum.names:
             views[name] = _view_result(record, name) if record else ViewResult(reason="no source has moved")
     order = {view.name: _with_auxiliaries(context.program, view.name, views) for view in context.program.shown}
-    sources = {name: codec.to_plain(found) for name, found in capture_all(context).items()}
+    sources = {name: codec.to_plain(found) for name, found in captures_of(context).items()}
     verified, checked = context.mark(marks.VERIFY), context.mark(marks.QUALITY)
     return RefreshResult(
         context.layout.group, seq, status.value, watch.seconds, codec.to_plain(verified) if verified else {}, order,
