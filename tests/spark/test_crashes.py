@@ -24,6 +24,7 @@ from tests.spark.crasher import POINTS
 
 import foreset
 from foreset.plan.frozen import Request
+from foreset.refresh.capturing import capture_sources
 from foreset.refresh.checking import verify
 from foreset.refresh.committing import commit
 from foreset.refresh.maintaining import maintain
@@ -86,6 +87,7 @@ def test_a_stranger_cannot_publish_what_was_overtaken(world: World, spark: Spark
     """Two refreshes of one state: the second takes over by force, and the first is told so when it commits."""
     layout = world.open().layout("reach")
     slow = open_refresh(spark, layout, (REACH, "reach.yaml"), Request("slow"))
+    capture_sources(slow)  # type: ignore[arg-type]
     for number in (1, 2, 3):
         maintain(slow, number)  # type: ignore[arg-type]
     verify(slow)  # type: ignore[arg-type]
