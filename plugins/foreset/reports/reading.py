@@ -271,7 +271,7 @@ def _went_on(found: Directory, failed: directory.Facts) -> bool:
 
 
 def _nothing_moved(found: Directory) -> bool:
-    """As `refresh.capturing.nothing_moved` decides, from the marks: Airflow skips the tasks after it."""
+    """As `refresh.captured.nothing_moved` decides, from the marks: Airflow skips the tasks after it."""
     if found.program is None or found.plan is None or found.plan.rebuild or not found.prev_seq:
         return False
     captures = facts.captures_of(found)
