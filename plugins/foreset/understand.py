@@ -23,6 +23,16 @@ from foreset.spec.load import Loaded, and_suites, load_text
 
 
 @dataclass(frozen=True, slots=True)
+class Sound:
+    """A spec that can run."""
+
+    file: str
+    written: Program  # as people wrote it
+    program: Program  # in normal form
+    layering: Layering
+
+
+@dataclass(frozen=True, slots=True)
 class Understood:
     """One spec, whatever its state; the programs and the strata are None where it is refused."""
 
@@ -38,6 +48,13 @@ class Understood:
     def errors(self) -> tuple[Diagnostic, ...]:
         """What refuses the spec."""
         return tuple(d for d in self.diagnostics if d.severity is Severity.ERROR)
+
+    @property
+    def sound(self) -> Sound | None:
+        """The spec that can run; None where it is refused."""
+        if self.errors or self.written is None or self.program is None or self.layering is None:
+            return None
+        return Sound(self.file, self.written, self.program, self.layering)
 
 
 def understand(loaded: Loaded, edits: Iterable[Edit] = (), shapes: Iterable[Edit] = ()) -> Understood:

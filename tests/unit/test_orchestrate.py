@@ -36,7 +36,7 @@ def test_places_are_relative_to_the_project(tmp_path: Path) -> None:
 def test_the_page_of_a_dag_is_for_people() -> None:
     group = load_group(ROOT / "view_specs", "supply_chain")
     assert group is not None
-    shown = page(group.program, group.layering)
+    shown = page(group.written, group.layering)
     assert "requires(P, T) :- needs(P, Q), requires(Q, T)." in shown
     assert "| 9 | `needs` |" in shown
     assert "`0 3 * * *` (UTC), and when a source changes" in shown
@@ -48,7 +48,7 @@ def test_the_page_shows_rules_as_written_where_supports_are_kept(tmp_path: Path)
     (tmp_path / "reach.yaml").write_text(text.replace("strategy: auto", "strategy: stdel-acyclic", 1))
     group = load_group(tmp_path, "reach")
     assert group is not None
-    shown = page(group.program, group.layering)
+    shown = page(group.written, group.layering)
     assert "closure(X, Y) :- edge(X, Z), closure(Z, Y)." in shown
     assert "~support" not in shown
     stratum = group.layering.of("closure")
@@ -60,14 +60,14 @@ def test_the_page_shows_rules_as_written_where_supports_are_kept(tmp_path: Path)
 def test_the_page_says_what_columns_mean_and_leads_to_the_pages_of_views() -> None:
     group = load_group(ROOT / "view_specs", "reach")
     assert group is not None
-    shown = page(group.program, group.layering, "/air/foreset/dags/foreset_reach")
+    shown = page(group.written, group.layering, "/air/foreset/dags/foreset_reach")
     assert "| `dst` | string | a city that can be reached from it |" in shown
     assert "| `dst` | string | the city where it ends |" in shown
     picture = "/air/foreset/dags/foreset_reach/views.svg"
     assert f"[![What reads what]({picture})]({picture})" in shown
     assert "[What the last refreshes did](/air/foreset/dags/foreset_reach)." in shown
     assert "(/air/foreset/dags/foreset_reach/views/closure)" in shown
-    assert "views.svg" not in page(group.program, group.layering), "without the plugin there is nothing to show"
+    assert "views.svg" not in page(group.written, group.layering), "without the plugin there is nothing to show"
 
 
 RULES = """group: g
@@ -86,7 +86,7 @@ def test_the_page_shows_rules_with_the_layout_and_comments_of_their_author(tmp_p
     (tmp_path / "g.yaml").write_text(RULES)
     group = load_group(tmp_path, "g")
     assert group is not None
-    assert "~~~~text\nv(X)  :- e(X), X>1.\nv(X) :- e(X) % all\n~~~~" in page(group.program, group.layering)
+    assert "~~~~text\nv(X)  :- e(X), X>1.\nv(X) :- e(X) % all\n~~~~" in page(group.written, group.layering)
 
 
 @pytest.mark.parametrize("evil", ["<script>alert(1)</script>", "[x](javascript:1)", "a | b", "# no\n\n# head", "`x`"])
@@ -102,7 +102,7 @@ def test_groups_are_found_by_file_or_by_name(tmp_path: Path) -> None:
     (tmp_path / "other.yaml").write_text((ROOT / "view_specs" / "reach.yaml").read_text())
     found = load_group(tmp_path, "reach")
     assert found is not None
-    assert found.file.name == "other.yaml"
+    assert Path(found.file).name == "other.yaml"
     assert load_group(tmp_path, "nobody") is None
     assert load_groups(tmp_path / "missing").groups == ()
 

@@ -14,9 +14,9 @@ from foreset.diagnostics import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from foreset.cli.groups import Ready
     from foreset.explain.steps import Line
     from foreset.explain.strata import StratumFacts, ViewFacts
+    from foreset.understand import Sound
 
 JsonObject = dict[str, object]
 
@@ -71,7 +71,7 @@ def explain(
     say([*lines, *([f"written: {svg}"] if svg else [])])
 
 
-def _write_picture(found: Ready, view: str, target: Path) -> None:
+def _write_picture(found: Sound, view: str, target: Path) -> None:
     from foreset.explain.graph import graph_of
     from foreset.explain.picture import file
 
@@ -80,7 +80,7 @@ def _write_picture(found: Ready, view: str, target: Path) -> None:
     target.write_text(file(graph.near(view) if view else graph), encoding="utf-8")
 
 
-def _steps(found: Ready, stratum: StratumFacts, strategy: str) -> tuple[str, tuple[Line, ...]]:
+def _steps(found: Sound, stratum: StratumFacts, strategy: str) -> tuple[str, tuple[Line, ...]]:
     from foreset.errors import UsageError
     from foreset.explain.steps import Line, describe
     from foreset.explain.strata import SMALL

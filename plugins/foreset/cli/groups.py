@@ -1,27 +1,15 @@
-"""Understoods as the commands see them: found by name or file, loaded, and prepared for strategies."""
+"""Groups as the commands see them: found by name or file, loaded, and prepared for strategies."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from foreset.cli.opening import NO_SPECS
 from foreset.diagnostics import did_you_mean
 from foreset.errors import SpecError, UsageError
-from foreset.ir.program import Program
-from foreset.ir.strata import Layering
 from foreset.spec.load import SUFFIXES, Loaded, load_file, load_folder
-from foreset.understand import Understood, understand, understand_all
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """A group that can run."""
-
-    program: Program  # in normal form
-    layering: Layering
-    written: Program
+from foreset.understand import Sound, Understood, understand, understand_all
 
 
 def groups(specs: Path, targets: Sequence[str] = ()) -> tuple[Understood, ...]:
@@ -35,12 +23,12 @@ def groups(specs: Path, targets: Sequence[str] = ()) -> tuple[Understood, ...]:
     return (*found, *(understand(one) for one in loaded))
 
 
-def ready(specs: Path, name: str) -> Ready:
+def ready(specs: Path, name: str) -> Sound:
     """The group of that name; a refused spec or an unknown name is an error."""
     (group,) = groups(specs, (name,))
-    if group.errors or group.program is None or group.layering is None or group.written is None:
+    if group.sound is None:
         raise SpecError(group.diagnostics)
-    return Ready(group.program, group.layering, group.written)
+    return group.sound
 
 
 def _is_file(target: str) -> bool:

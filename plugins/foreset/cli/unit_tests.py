@@ -53,10 +53,9 @@ def unit_tests(
     outcomes: list[Outcome] = []
     data: list[dict[str, object]] = []
     for group in found:
-        assert group.program is not None
-        assert group.layering is not None
-        assert group.written is not None
-        for outcome in run_tests(group.written, group.program, group.layering, pattern):
+        sound = group.sound
+        assert sound is not None
+        for outcome in run_tests(sound.written, sound.program, sound.layering, pattern):
             outcomes.append(outcome)
             data.append(_as_data(group, outcome))
             if not json:

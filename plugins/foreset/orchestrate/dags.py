@@ -24,9 +24,10 @@ from foreset.orchestrate.form import form
 from foreset.orchestrate.names import POOL, dag_id, group_of, task_id
 from foreset.orchestrate.operators import Spec, StageOperator, tell_warehouse
 from foreset.orchestrate.places import Places
-from foreset.orchestrate.specs import Group, load_group, load_groups
+from foreset.orchestrate.specs import load_group, load_groups
 from foreset.plan.stages import CLOSE, PUBLISH, SESSION, STAGES, EachStratum, Retry
 from foreset.spec.internal import internal_fault
+from foreset.understand import Sound
 
 if TYPE_CHECKING:
     from foreset.ir.program import Program
@@ -71,13 +72,13 @@ def _built(places: Places) -> tuple[list[DAG], list[Diagnostic]]:
         try:
             built.append(build_dag(group, places.warehouse))
         except Exception as error:  # noqa: BLE001 - the other groups keep their DAGs
-            faults.append(internal_fault(str(group.file), error))
+            faults.append(internal_fault(group.file, error))
     return built, faults
 
 
-def build_dag(group: Group, warehouse: str) -> DAG:
+def build_dag(group: Sound, warehouse: str) -> DAG:
     """The DAG of one group."""
-    program = group.program
+    program = group.written
     dag = DAG(
         dag_id(program.group),
         description=program.description or f"Keeps the views of {program.group} up to date",
@@ -96,7 +97,7 @@ def build_dag(group: Group, warehouse: str) -> DAG:
             **RETRIES,
         },
     )
-    spec = Spec(program.group, str(group.file), warehouse)
+    spec = Spec(program.group, group.file, warehouse)
     with dag:
         _fill(group, spec)
     return dag
@@ -113,14 +114,14 @@ def schedule_of(program: Program) -> Any:  # noqa: ANN401 - whatever DAG takes
     return AssetOrTimeSchedule(timetable=cron, assets=assets) if assets else cron
 
 
-def _fill(group: Group, spec: Spec) -> None:
+def _fill(group: Sound, spec: Spec) -> None:
     """A task for each stage, and for each stratum, after those that must be through before it."""
     before, tasks = list[StageOperator](), dict[str, StageOperator]()
     for stage in STAGES:
         if isinstance(stage, EachStratum):
             before = _strata(group, stage, spec, before)
             continue
-        options: dict[str, Any] = {"outlets": views_of(group.program)} if stage == PUBLISH else {}
+        options: dict[str, Any] = {"outlets": views_of(group.written)} if stage == PUBLISH else {}
         if stage.retry is Retry.NEVER:
             options |= {"retries": 0, "on_failure_callback": None}
         if any(isinstance(one.stage, EachStratum) for one in before):
@@ -132,7 +133,7 @@ def _fill(group: Group, spec: Spec) -> None:
     tasks[CLOSE.name].as_teardown(setups=tasks[SESSION.name])
 
 
-def _strata(group: Group, stage: EachStratum, spec: Spec, before: list[StageOperator]) -> list[StageOperator]:
+def _strata(group: Sound, stage: EachStratum, spec: Spec, before: list[StageOperator]) -> list[StageOperator]:
     """A task for each stratum, after those that it reads; returns the tasks that none of them follows."""
     tasks: dict[int, StageOperator] = {}
     for stratum in group.layering.strata:

@@ -21,7 +21,7 @@ from foreset.store.delta import Opened
 from foreset.store.epochs import Run, heartbeat
 from foreset.store.layout import Layout, is_local, join
 from foreset.store.rows import ManifestRow
-from foreset.understand import Understood, understand_text
+from foreset.understand import Sound, understand_text
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -133,9 +133,7 @@ def read_spec(
 
     `shapes`: edits whose relations are there too, without their rows.
     """
-    found = _understood(text, file, tuple((suites or {}).items()), tuple(edits), tuple(shapes))
-    assert found.program is not None
-    assert found.layering is not None
+    found = _sound(text, file, tuple((suites or {}).items()), tuple(edits), tuple(shapes))
     return found.program, found.layering
 
 
@@ -150,20 +148,18 @@ def read_as_written(
 def _as_written(
     text: str, file: str, suites: tuple[tuple[str, str], ...], edits: tuple[Edit, ...]
 ) -> tuple[Program, Layering]:
-    found = _understood(text, file, suites, edits, ())
-    assert found.written is not None
-    assert found.program is not None
+    found = _sound(text, file, suites, edits, ())
     return as_written(found.written, found.program)
 
 
 @functools.lru_cache(maxsize=16)  # a refresh asks several times, and whoever refreshes again mostly by the same spec
-def _understood(
+def _sound(
     text: str, file: str, suites: tuple[tuple[str, str], ...], edits: tuple[Edit, ...], shapes: tuple[Edit, ...]
-) -> Understood:
+) -> Sound:
     found = understand_text(text, file, dict(suites), edits, shapes)
-    if found.errors or found.program is None or found.layering is None:
+    if found.sound is None:
         raise SpecError(found.errors)
-    return found
+    return found.sound
 
 
 class Stopwatch:

@@ -48,7 +48,7 @@ def definition(layout: Layout, history: History, specs: Path) -> Definition | No
         if found is not None and found.written is not None:
             return Definition(found.written, run)
     group = load_group(specs, layout.group)
-    return Definition(group.program, None) if group else None
+    return Definition(group.written, None) if group else None
 
 
 def readers_elsewhere(specs: Path, group: str, view: str) -> Iterator[Elsewhere]:
