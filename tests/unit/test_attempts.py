@@ -21,7 +21,7 @@ from foreset.errors import (
     VerificationFailed,
 )
 from foreset.plan.frozen import Request
-from foreset.plan.stages import OPEN, VERIFY
+from foreset.plan.stages import CAPTURE, OPEN, VERIFY
 from foreset.refresh import runner
 from foreset.refresh.record_failure import described, next_command, note_ended, note_failure
 from foreset.refresh.tasks import Job, perform
@@ -164,6 +164,21 @@ def test_a_full_disk_at_the_start_of_a_job_is_told_in_plain_words(
     monkeypatch.setattr("foreset.refresh.tasks.open_refresh", full)
     with pytest.raises(EnvironmentFault, match="the disk is full, during the opening of a refresh of group reach"):
         job(world)
+
+
+def test_a_task_names_the_source_that_it_could_not_capture(world: World) -> None:
+    """As the command line does; and so does what Airflow reports after the last try, which knows the task alone."""
+    layout, request = Layout(world.root, "reach"), Request("r2")
+    job(world)
+    lost(world)
+    with pytest.raises(SourceError) as told:
+        perform(Job(CAPTURE, world.root, "reach", request, spark=NOWHERE))
+    assert last_failure(layout, 0).phase == "capture-edge"
+    wrapped = RuntimeError("as Airflow wraps it")
+    wrapped.__cause__ = told.value
+    note_ended(world.root, "reach", request, "capture", wrapped)
+    assert last_failure(layout, 0).phase == "capture-edge"
+    assert "finding what changed in source edge" in status(world)[0]
 
 
 def test_rollbacks_and_later_seqs_make_a_failure_void(world: World) -> None:

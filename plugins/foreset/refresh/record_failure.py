@@ -72,7 +72,7 @@ def note_ended(warehouse: str, group: str, request: Request, phase: str, error: 
     silent = EnvironmentFault(str(error or "the task ended without a word"))
     told = error if isinstance(error, BaseException) else silent
     known = next((one for one in (told, told.__cause__) if isinstance(one, ForesetError)), told)
-    note_failure(Layout(absolute_warehouse(warehouse), group), request, phase, known)
+    note_failure(Layout(absolute_warehouse(warehouse), group), request, getattr(known, PHASE, phase), known)
 
 
 def note_failure(layout: Layout, request: Request, phase: str, error: BaseException) -> None:
