@@ -14,8 +14,7 @@ from foreset.ir.rules import Atom, Comparison, Rule
 from foreset.ir.terms import Const, Value, Var
 from foreset.ir.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, Type, decimal
 from foreset.ir.values import NAN
-from foreset.verify import bindings
-from foreset.verify.batches import Batch, Binder
+from foreset.verify.batches import Batch, Binder, told
 from foreset.verify.value_numbering import Codes, Distinct, Grown, Indexed, told_apart
 
 
@@ -90,8 +89,8 @@ def test_comparisons_of_columns_are_those_of_the_reference(
     rule = Rule(Atom("r", ()), (), types={"X": one, "Y": other})
     for left, right in ((Var("X"), Var("Y")), (Var("Y"), constant), (constant, Var("X"))):
         literal = Comparison(op, left, right)
-        holds = bindings.tester(literal, ("X", "Y"), rule)
-        wanted = [pair for pair in pairs if holds(pair) is not None]
+        holds = told(literal, ("X", "Y"), rule)
+        wanted = [pair for pair in pairs if holds(pair)[0]]
         assert codes.tuples(binder.holding(literal, batch, rule).rows) == wanted
 
 

@@ -6,8 +6,10 @@ row follows at once. Shares nothing with `maintain`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from foreset.explain.notation import Columns, readable
 from foreset.ir.asked import waits_for
@@ -17,10 +19,13 @@ from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Tes
 from foreset.ir.terms import Const, Row, Term, Value, Var, names_in
 from foreset.ir.text import print_literal, print_rule, print_term
 from foreset.values.terms import equal
-from foreset.verify.binding_order import Asked, Schemas, known_positions
-from foreset.verify.bindings import Binding, head_row, key_at, matched, tested
+from foreset.values.widen import widened
+from foreset.verify.batches import Batch, Binder
+from foreset.verify.binding_order import Schemas, Stage, stage_of
 from foreset.verify.groups import Facts
+from foreset.verify.value_numbering import Codes, Numbers
 
+Binding = dict[str, Value]
 MOST = 10_000  # bindings that are followed at once
 
 
@@ -42,9 +47,11 @@ class Bodies:
     facts: Facts
     columns: Columns
     schemas: Schemas = field(init=False)
+    binder: Binder = field(init=False)
 
     def __post_init__(self) -> None:
         self.schemas = {name: tuple(column.type for column in found) for name, found in self.columns.items()}
+        self.binder = Binder(Codes(), self.schemas)
 
     def text(self, rule: Rule) -> str:
         """The rule as its author wrote it where it stands on hidden relations, else in normal form."""
@@ -77,78 +84,77 @@ class Bodies:
 
     def run(self, rule: Rule, body: Sequence[Literal], start: Binding) -> Outcome:
         """Follow a body from one binding: conditions as soon as they can be asked, then the best-bound atom."""
-        rest, bindings, passed = list(body), [start], 0
+        rest, batch, passed = list(body), self._batch(start, rule), 0
         while rest:
-            literal = _next(rule, rest, bindings[0].keys())
+            literal = _next(rule, rest, batch.names)
             if literal is None:
                 break
             rest.remove(literal)
-            found = self._step(literal, bindings, rule)[:MOST]
-            if not found:
-                return Outcome((), literal, tuple(bindings), tuple(rest), passed)
-            bindings, passed = found, passed + 1
-        return Outcome(tuple(bindings), unknown=tuple(rest), passed=passed)
+            found = self._step(literal, batch, rule)
+            if not len(found):
+                return Outcome((), literal, self._bindings(batch), tuple(rest), passed)
+            batch, passed = Batch(found.names, found.rows[:MOST]), passed + 1
+        return Outcome(self._bindings(batch), unknown=tuple(rest), passed=passed)
 
     def giving(self, rule: Rule, row: Row, bindings: Iterable[Binding]) -> tuple[Binding, ...]:
         """The bindings under which the head is `row`; all of them where some of its variables have no value."""
         names = {v.name for v in literal_variables(rule.head)}
-        kinds = self.schemas[rule.head.relation]
-        return tuple(b for b in bindings if not names <= b.keys() or head_row(rule, b, kinds) == row)
+        return tuple(b for b in bindings if not names <= b.keys() or self._head(rule, b) == row)
 
     def rows(self, atom: Atom, binding: Binding, rule: Rule) -> list[Row]:
         """The rows that an atom means under a binding: one, but where a variable is wider than a column."""
-        kinds = self.schemas[atom.relation]
-        pairs = [(arg, kind) for arg, kind in zip(atom.args, kinds, strict=True) if isinstance(arg, Var)]
-        if all(rule.types[arg.name] == kind for arg, kind in pairs):
+        pairs = zip(atom.args, self.schemas[atom.relation], strict=True)
+        if all(isinstance(arg, Const) or rule.types[_name(arg)] == kind for arg, kind in pairs):
             return [tuple(arg.value if isinstance(arg, Const) else binding[_name(arg)] for arg in atom.args)]
-        safe = nullable(rule)
-        ((_, found),) = self._met(atom, [binding], safe)
-        return [row for row in found if matched(atom, row, binding, rule, self.schemas, safe) is not None]
+        stage, one = _reading(rule, atom, binding, self.schemas), self._batch(binding, rule)
+        _, rows = self._asked(atom.relation, stage, one)
+        each = np.arange(len(rows))
+        _, met = self.binder.met(stage, Batch(one.names, one.rows.repeat(len(rows), axis=0)), each, rows, rule)
+        return self.binder.codes.tuples(rows[met])
 
-    def _step(self, literal: Literal, bindings: list[Binding], rule: Rule) -> list[Binding]:
+    def _step(self, literal: Literal, batch: Batch, rule: Rule) -> Batch:
         match literal:
-            case Atom():
-                safe = nullable(rule)
-                return [
-                    extended
-                    for binding, rows in self._met(literal, bindings, safe)
-                    for row in rows
-                    if (extended := matched(literal, row, binding, rule, self.schemas, safe)) is not None
-                ]
-            case Negation(atom=atom):
-                return [
-                    binding
-                    for binding, rows in self._met(atom, bindings)
-                    if not any(matched(atom, row, binding, rule, self.schemas) is not None for row in rows)
-                ]
-            case Let(var=var):
-                found = ((binding, tested(literal, binding, rule)) for binding in bindings)
-                return [
-                    b for given, b in found if b is not None and _same(given.get(var.name, b[var.name]), b[var.name])
-                ]
+            case Atom(relation=relation):
+                stage = _reading(rule, literal, batch.names, self.schemas)
+                return self.binder.met(stage, batch, *self._asked(relation, stage, batch), rule)[0]
+            case Negation(atom=Atom(relation=relation)):
+                stage = stage_of(rule, literal, batch.names, self.schemas)
+                _, met = self.binder.met(stage, batch, *self._asked(relation, stage, batch), rule)
+                return self.binder.without(batch, met)
             case _:
-                return [kept for binding in bindings if (kept := tested(literal, binding, rule)) is not None]
+                return self.binder.holding(literal, batch, rule)
 
-    def _met(
-        self, atom: Atom, bindings: Iterable[Binding], may_be_null: Set[str] = frozenset()
-    ) -> list[tuple[Binding, Iterable[Row]]]:
-        """Each binding with the rows that it may meet; none where a NULL stands which joins with nothing."""
-        given = list(bindings)
-        known: Asked = known_positions(atom, set(given[0]))
-        keys = [key_at(atom, known, binding, may_be_null) for binding in given]
-        rows = self.facts.rows(atom.relation, known, {key for key in keys if key is not None})
-        return [
-            (binding, rows.get(key, ()) if key is not None else ()) for binding, key in zip(given, keys, strict=True)
-        ]
+    def _asked(self, relation: str, stage: Stage, batch: Batch) -> tuple[Numbers, Numbers]:
+        """Pairs of a place in the batch and a row that it may meet."""
+        places, keys = self.binder.keys(stage, batch)
+        asked = self.binder.codes.tuples(keys)
+        found = self.facts.rows(relation, stage.known, set(asked))
+        pairs = [(place, row) for place, key in zip(places, asked, strict=True) for row in found.get(key, ())]
+        rows = self.binder.codes.rows([row for _, row in pairs], self.schemas[relation])
+        return np.array([place for place, _ in pairs], dtype=np.int64), rows
+
+    def _batch(self, binding: Binding, rule: Rule) -> Batch:
+        kinds = [rule.types[name] for name in binding]
+        return Batch(tuple(binding), self.binder.codes.rows([tuple(binding.values())], kinds))
+
+    def _bindings(self, batch: Batch) -> tuple[Binding, ...]:
+        return tuple(dict(zip(batch.names, row, strict=True)) for row in self.binder.codes.tuples(batch.rows))
+
+    def _head(self, rule: Rule, binding: Binding) -> Row:
+        values = [arg.value if isinstance(arg, Const) else binding[_name(arg)] for arg in rule.head.args]
+        return tuple(map(widened, values, self.schemas[rule.head.relation]))
+
+
+def _reading(rule: Rule, atom: Atom, bound: Collection[str], schemas: Schemas) -> Stage:
+    """An atom that is read as it is: a NULL that the head gives is looked for, too."""
+    stage, names = stage_of(rule, atom, bound, schemas), nullable(rule)
+    safe = (place.position for place in stage.places if isinstance(place.arg, Var) and place.arg.name in names)
+    return replace(stage, safe=frozenset(safe))
 
 
 def _name(arg: Term) -> str:
     assert isinstance(arg, Var), f"{arg} is not in normal form"
     return arg.name
-
-
-def _same(a: Value, b: Value) -> bool:
-    return a is b or (a is not None and b is not None and equal(a, b))
 
 
 def filled(literal: Literal, binding: Mapping[str, Value], rule: Rule) -> Literal:
@@ -176,8 +182,14 @@ def _next(rule: Rule, rest: Sequence[Literal], bound: Iterable[str]) -> Literal 
     for literal in rest:
         if not isinstance(literal, Atom) and _needed(rule, literal) <= known:
             return literal
-    atoms = [literal for literal in rest if isinstance(literal, Atom)]
-    return max(atoms, key=lambda one: len(known_positions(one, known)) / max(len(one.args), 1), default=None)
+    atoms = (literal for literal in rest if isinstance(literal, Atom))
+    return max(atoms, key=lambda one: _share(one, known), default=None)
+
+
+def _share(atom: Atom, known: Set[str]) -> float:
+    """How much of an atom has a value."""
+    given = [isinstance(arg, Const) or _name(arg) in known for arg in atom.args]
+    return sum(given) / max(len(given), 1)
 
 
 def _needed(rule: Rule, literal: Literal) -> frozenset[str]:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Rule, literal_variables, null_safe, nullable
-from foreset.ir.terms import Const, Var
+from foreset.ir.rules import Comparison, Let, Literal, Rule, Test, literal_variables, nullable
+from foreset.ir.terms import Const, Row, Value, Var
 from foreset.ir.types import Type
-from foreset.values.terms import equal
+from foreset.values.failure import Failure
+from foreset.values.terms import compile_comparison, compile_test, equal, read_as
 from foreset.values.widen import widened
-from foreset.verify.binding_order import Asked, Passage, Schemas
-from foreset.verify.bindings import tester
+from foreset.verify.binding_order import Passage, Schemas, Stage, Use
 from foreset.verify.value_numbering import NULL, Codes, Mask, Numbers, alike, stacked, told_apart, without_null
 
 _COMPARED = {
@@ -80,40 +80,45 @@ class Binder:
             return batch
         return self.distinct(Batch(tuple(batch.names[i] for i in kept), batch.rows[:, kept]))
 
-    def keys(self, atom: Atom, known: Asked, batch: Batch, safe: AbstractSet[int]) -> tuple[Numbers, Numbers]:
-        """What an atom is asked with: places in the batch, and the values; NULL joins with nothing, but at `safe`."""
-        columns = []
-        for position in known:
-            arg = atom.args[position]
-            if isinstance(arg, Const):
-                columns.append(np.full(len(batch), self._number(arg), dtype=np.int64))
-            elif isinstance(arg, Var):
-                columns.append(batch.column(arg.name))
+    def keys(self, stage: Stage, batch: Batch) -> tuple[Numbers, Numbers]:
+        """What an atom is asked with: places in the batch, and the values; NULL joins with nothing, but where safe."""
+        looked_up = [place for place in stage.places if place.use is Use.LOOKED_UP]
+        columns = [
+            np.full(len(batch), self._number(place.arg), dtype=np.int64)
+            if isinstance(place.arg, Const)
+            else batch.column(place.arg.name)
+            for place in looked_up
+        ]
         keys = stacked(columns, len(batch))
-        never_null = [i for i, position in enumerate(known) if position not in safe]
+        never_null = [i for i, place in enumerate(looked_up) if place.position not in stage.safe]
         places = np.flatnonzero(without_null(keys[:, never_null]))
         return places, keys[places]
 
-    def met(
-        self, batch: Batch, places: Numbers, rows: Numbers, atom: Atom, known: Asked, rule: Rule
-    ) -> tuple[Batch, Numbers]:
-        """The bindings at `places` with what `rows` add, where the two meet; and the places of those."""
-        columns = {name: batch.rows[places, i] for i, name in enumerate(batch.names)}
-        mask, safe = np.ones(len(places), dtype=np.bool_), null_safe(atom, rule)
-        for position, (arg, kind) in enumerate(zip(atom.args, self.schemas[atom.relation], strict=True)):
-            if position in known:
+    def met(self, stage: Stage, batch: Batch, at: Numbers, rows: Numbers, rule: Rule) -> tuple[Batch, Numbers]:
+        """The bindings at the places `at` with what `rows` add, where the two meet; and the places of those."""
+        columns = {name: batch.rows[at, i] for i, name in enumerate(batch.names)}
+        mask = np.ones(len(at), dtype=np.bool_)
+        for place in stage.places:
+            if place.use is Use.LOOKED_UP:
                 continue
-            if isinstance(arg, Const):
-                mask &= self._is(rows[:, position], kind, arg)
-            elif isinstance(arg, Var):
-                values = self.codes.widened(rows[:, position], kind, rule.types[arg.name])
-                if arg.name in columns:
-                    mask &= columns[arg.name] == values
-                    mask &= (values != NULL) | (position in safe)
-                else:
-                    columns[arg.name] = values
-        found = Batch(tuple(columns), stacked(list(columns.values()), len(places)))
-        return found.where(mask), places[mask]
+            if isinstance(place.arg, Const):
+                mask &= self._is(rows[:, place.position], place.kind, place.arg)
+                continue
+            name = place.arg.name
+            values = self.codes.widened(rows[:, place.position], place.kind, rule.types[name])
+            if place.use is Use.GIVES:
+                columns[name] = values
+            else:
+                mask &= columns[name] == values
+                mask &= (values != NULL) | (place.position in stage.safe)
+        found = Batch(tuple(columns), stacked(list(columns.values()), len(at)))
+        return found.where(mask), at[mask]
+
+    def without(self, batch: Batch, places: Numbers) -> Batch:
+        """The bindings but those at some places."""
+        mask = np.ones(len(batch), dtype=np.bool_)
+        mask[places] = False
+        return batch.where(mask)
 
     def holding(self, literal: Literal, batch: Batch, rule: Rule) -> Batch:
         """The bindings under which a condition holds, or with the value that it gives; each case is tried once."""
@@ -123,14 +128,14 @@ class Binder:
         names = tuple(name for name in batch.names if name in own)
         cases = stacked([batch.column(name) for name in names], len(batch))
         _, first, back = np.unique(told_apart(cases), return_index=True, return_inverse=True)
-        found = list(map(tester(literal, names, rule), self.codes.tuples(cases[first])))
-        mask = np.array([one is not None for one in found], dtype=np.bool_)[back]
+        found = list(map(told(literal, names, rule), self.codes.tuples(cases[first])))
+        mask = np.array([holds for holds, _ in found], dtype=np.bool_)[back]
         if not isinstance(literal, Let):
             return batch.where(mask)
         name, kind = literal.var.name, rule.types[literal.var.name]
-        values = self.codes.column((one[name] if one is not None else None for one in found), kind)[back]
+        values = self.codes.column((value for _, value in found), kind)[back]
         if name in batch.names:
-            return batch.where(mask & (values == batch.column(name)) & (values != NULL))
+            return batch.where(mask & (values == batch.column(name)))
         return Batch((*batch.names, name), np.column_stack([batch.rows, values])).where(mask)
 
     def _compared(self, literal: Comparison, batch: Batch, rule: Rule) -> Mask | None:
@@ -169,3 +174,27 @@ class Binder:
         distinct, back = np.unique(numbers, return_inverse=True)
         same = [equal(value, const.value) for value in self.codes.values(distinct)]
         return np.array(same, dtype=np.bool_)[back]
+
+
+def told(literal: Literal, names: Sequence[str], rule: Rule) -> Callable[[Row], tuple[bool, Value]]:
+    """Whether a condition holds of the values of these variables, or the value that it gives."""
+    slots = {name: place for place, name in enumerate(names)}
+    read: Callable[[Row], Value]
+    match literal:
+        case Let(var=var, term=term):
+            read = read_as(term, rule.types[var.name], slots, rule.types)
+        case Comparison():
+            read = compile_comparison(literal, slots, rule.types)
+        case Test():
+            read = compile_test(literal, slots, rule.types)
+        case _:
+            raise AssertionError(f"{literal} is no condition")
+
+    def tried(values: Row) -> tuple[bool, Value]:
+        try:
+            found = read(values)
+        except Failure:  # the refresh itself would have stopped, had this binding met all other literals
+            return False, None
+        return isinstance(literal, Let) or found is True, found
+
+    return tried

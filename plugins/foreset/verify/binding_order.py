@@ -2,16 +2,18 @@
 
 For each rule and each set of asked head columns there is one way: the atom that few
 rows answer comes next, conditions as soon as they are bound and cannot fail, and what
-can fail at the very end.
+can fail at the very end. Whoever follows a body reads these stages: batches of bindings
+(`batches.py`), queries (`queries.py`), and questions about one row (questions/bodies.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 
 from foreset.ir.functions import fallible
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables, null_safe
 from foreset.ir.terms import Const, Var
 from foreset.ir.types import Type
 from foreset.verify.value_numbering import alike
@@ -20,13 +22,37 @@ Asked = tuple[int, ...]  # positions of the columns whose values are given
 Schemas = Mapping[str, tuple[Type, ...]]
 
 
+class Use(Enum):
+    """What a column of an atom does when the atom is reached."""
+
+    LOOKED_UP = auto()  # its value is known, in the column's own type: rows are asked for by it
+    COMPARED = auto()  # its value is known by now: rows are compared with it after a look
+    GIVES = auto()  # it gives its variable a value
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One column of an atom, and what the rule has there."""
+
+    position: int
+    arg: Const | Var
+    kind: Type  # of the column
+    use: Use
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One literal, for an atom the positions whose values are known when it is reached, and what is needed after it."""
+    """One literal; of an atom what its columns do, and at which of them a NULL meets a NULL."""
 
     literal: Literal
-    known: Asked = ()
-    keep: frozenset[str] = frozenset()
+    places: tuple[Place, ...] = ()
+    safe: frozenset[int] = frozenset()
+    keep: frozenset[str] = frozenset()  # the variables that the head or a later stage has
+
+    @property
+    def known(self) -> Asked:
+        """The columns by which rows are asked for."""
+        return tuple(place.position for place in self.places if place.use is Use.LOOKED_UP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +76,53 @@ def passage(rule: Rule, asked: Asked, schemas: Schemas, fanout: Fanout) -> Passa
     rest = [literal for literal in rule.body if not isinstance(literal, Atom)]
     stages: list[Stage] = []
     while atoms:
-        looks = [(_asked_for(rule, atom, bound, schemas), atom) for atom in atoms]
+        looks = [stage_of(rule, atom, bound, schemas) for atom in atoms]
         # To count the rows of a large source takes time, and of one atom there is no choice.
-        known, atom = looks[0] if len(looks) == 1 else min(looks, key=lambda one: _rows(one[0], one[1], fanout))
-        atoms.remove(atom)
-        stages.append(Stage(atom, known))
-        bound |= {v.name for v in literal_variables(atom)}
+        stage = looks[0] if len(looks) == 1 else min(looks, key=lambda one: _rows(one, fanout))
+        atoms.pop(looks.index(stage))
+        stages.append(stage)
+        bound |= _names(stage.literal)
         ready = [literal for literal in rest if _safe(literal) and _names(literal) <= bound]
         stages += [Stage(literal) for literal in ready]
         rest = [literal for literal in rest if literal not in ready]
     for literal in rest:
-        known = _asked_for(rule, literal.atom, bound, schemas) if isinstance(literal, Negation) else ()
-        stages.append(Stage(literal, known))
+        stages.append(stage_of(rule, literal, bound, schemas))
         if isinstance(literal, Let):
             bound.add(literal.var.name)
     return Passage(rule, asked, given, _keeping(rule, stages))
 
 
-def _rows(known: Asked, atom: Atom, fanout: Fanout) -> float:
+def stage_of(rule: Rule, literal: Literal, bound: Collection[str], schemas: Schemas) -> Stage:
+    """What a literal does where the variables `bound` have a value."""
+    match literal:
+        case Atom():
+            return Stage(literal, tuple(_places(rule, literal, bound, schemas)), null_safe(literal, rule))
+        case Negation(atom=atom):
+            return Stage(literal, tuple(_places(rule, atom, bound, schemas)))
+        case _:
+            return Stage(literal)
+
+
+def _places(rule: Rule, atom: Atom, bound: Collection[str], schemas: Schemas) -> Iterator[Place]:
+    met: set[str] = set()
+    for position, (arg, kind) in enumerate(zip(atom.args, schemas[atom.relation], strict=True)):
+        assert isinstance(arg, Const | Var), f"{atom} is not in normal form"
+        if isinstance(arg, Var) and arg.name not in bound and arg.name not in met:
+            met.add(arg.name)
+            yield Place(position, arg, kind, Use.GIVES)
+            continue
+        own = arg.type if isinstance(arg, Const) else rule.types[arg.name]
+        here = isinstance(arg, Var) and arg.name in met  # the same row gives it a value
+        yield Place(position, arg, kind, Use.LOOKED_UP if alike(own, kind) and not here else Use.COMPARED)
+
+
+def _rows(stage: Stage, fanout: Fanout) -> float:
     """How many rows answer one binding, about; of a view it is only known how much of it is bound."""
-    if len(known) == len(atom.args):
+    assert isinstance(stage.literal, Atom)
+    if len(stage.known) == len(stage.places):
         return 0.5
-    rows = fanout(atom.relation, known)
-    return rows if rows is not None else 10.0 ** (1 + 3 * (1 - len(known) / len(atom.args)))
+    rows = fanout(stage.literal.relation, stage.known)
+    return rows if rows is not None else 10.0 ** (1 + 3 * (1 - len(stage.known) / len(stage.places)))
 
 
 def _keeping(rule: Rule, stages: Sequence[Stage]) -> tuple[Stage, ...]:
@@ -82,24 +132,6 @@ def _keeping(rule: Rule, stages: Sequence[Stage]) -> tuple[Stage, ...]:
         found.append(replace(stage, keep=frozenset(needed)))
         needed = needed | _names(stage.literal)
     return tuple(reversed(found))
-
-
-def _asked_for(rule: Rule, atom: Atom, bound: set[str], schemas: Schemas) -> Asked:
-    """Of the known positions those whose value has the column's own type; others are compared after a look."""
-
-    def fits(position: int) -> bool:
-        arg = atom.args[position]
-        kind = arg.type if isinstance(arg, Const) else rule.types[arg.name] if isinstance(arg, Var) else None
-        return kind is not None and alike(kind, schemas[atom.relation][position])
-
-    return tuple(position for position in known_positions(atom, bound) if fits(position))
-
-
-def known_positions(atom: Atom, bound: set[str]) -> Asked:
-    """The positions of `atom` that hold a constant or a bound variable."""
-    return tuple(
-        i for i, arg in enumerate(atom.args) if isinstance(arg, Const) or (isinstance(arg, Var) and arg.name in bound)
-    )
 
 
 def _binds(rule: Rule, position: int, schemas: Schemas) -> bool:

@@ -2,27 +2,26 @@
 
 Only for members that rules derive from sources alone, without negation, by comparisons and
 exact arithmetic; everything else, and every failure, is for the evaluation goal by goal.
-The query says what the rules say, atom by atom: it knows nothing of how views are maintained,
-and shares no text with the backend on DuckDB, whose rows it judges.
+The query says what a passage through each rule says, stage by stage: it knows nothing of how
+views are maintained, and shares no text with the backend on DuckDB, whose rows it judges.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from foreset.ir.aggregates import Accumulator, Aggregation, Kind
 from foreset.ir.program import Column
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Rule, Test, literal_variables
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Rule, Test
 from foreset.ir.terms import Call, Const, Term, Value, Var, names_in
 from foreset.ir.types import Type, widen
 from foreset.store.quoting import quoted
 from foreset.store.types import column_names, duck_type
 from foreset.values.terms import known_type
 from foreset.values.widen import widened
-from foreset.verify.binding_order import Asked
+from foreset.verify.binding_order import Asked, Passage, Stage, Use, passage
 from foreset.verify.exact_terms import ExactTerms, Unsaid, cast
 
 KEYS = "wanted"  # the table of keys, with columns k0, k1 ...
@@ -32,10 +31,10 @@ KeyOf = Callable[[str], Asked | None]  # columns that tell all rows of a source 
 
 
 @dataclass(slots=True)
-class _Rule:
-    """One rule as a query."""
+class _Query:
+    """A passage through one rule as a query."""
 
-    rule: Rule
+    way: Passage
     columns: Columns
     prefix: str  # of the names of its constants
     quick: bool  # see `ExactTerms`
@@ -46,14 +45,14 @@ class _Rule:
     def select(self, head: Sequence[Type], keys: Keys, key_of: KeyOf) -> str:
         """The members that the rule derives; those of the asked keys if any column is asked for."""
         asked, nulls = keys
-        atoms = [literal for literal in self.rule.body if isinstance(literal, Atom)]
-        used = Counter(var.name for literal in (self.rule.head, *self.rule.body) for var in literal_variables(literal))
-        for i, atom in enumerate(atoms):
-            self._meet(f"a{i}", atom, used)
-        for literal in self.rule.body:
-            if not isinstance(literal, Atom):
-                self._settle(literal)
-        heads = [self._as(arg, kind) for arg, kind in zip(self.rule.head.args, head, strict=True)]
+        atoms: list[Atom] = []
+        for stage in self.way.stages:
+            if isinstance(stage.literal, Atom):
+                self._meet(f"a{len(atoms)}", stage, self.columns[stage.literal.relation])
+                atoms.append(stage.literal)
+            else:
+                self._settle(stage.literal)
+        heads = [self._as(arg, kind) for arg, kind in zip(self.way.rule.head.args, head, strict=True)]
         self.conditions += [
             f"{heads[position]} {'IS NOT DISTINCT FROM' if i in nulls else '='} k.k{i}"
             for i, position in enumerate(asked)
@@ -66,28 +65,29 @@ class _Rule:
         where = f" WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
         return f"{word} {picked} FROM {', '.join(tables)}{where}"
 
-    def _meet(self, alias: str, atom: Atom, used: Mapping[str, int]) -> None:
-        for arg, column in zip(atom.args, self.columns[atom.relation], strict=True):
-            text, kind = f"{alias}.{quoted(column.name)}", column.type
+    def _meet(self, alias: str, stage: Stage, columns: Sequence[Column]) -> None:
+        needed = stage.keep.union(*(names_in(place.arg) for place in stage.places if place.use is not Use.GIVES))
+        for place in stage.places:
+            arg, column = place.arg, f"{alias}.{quoted(columns[place.position].name)}"
             if isinstance(arg, Const):
-                common = _common(kind, arg.type)
-                self.conditions.append(f"{cast(text, kind, common)} = {self._constant(arg, common)}")
-            elif isinstance(arg, Var) and used[arg.name] > 1:
-                of = self.rule.types[arg.name]
-                own = cast(text, kind, _common(kind, of))
-                if arg.name in self.bound:
-                    self.conditions.append(f"{own} = {self.bound[arg.name]}")
-                self.bound.setdefault(arg.name, own)
+                common = _common(place.kind, arg.type)
+                self.conditions.append(f"{cast(column, place.kind, common)} = {self._constant(arg, common)}")
+            elif arg.name in needed:
+                text = cast(column, place.kind, _common(place.kind, self.way.rule.types[arg.name]))
+                if place.use is Use.GIVES:
+                    self.bound[arg.name] = text
+                else:
+                    self.conditions.append(f"{text} = {self.bound[arg.name]}")
 
     def _settle(self, literal: Literal) -> None:
         match literal:
             case Comparison(op=op, left=left, right=right):
-                common = _common(*(known_type(side, self.rule.types) for side in (left, right)))
+                common = _common(*(known_type(side, self.way.rule.types) for side in (left, right)))
                 self.conditions.append(f"{self._as(left, common)} {op} {self._as(right, common)}")
             case Test(call=Call(function="is_null", args=(Var(name=name),)), negated=negated):
                 self.conditions.append(f"{self.bound[name]} IS {'NOT ' if negated else ''}NULL")
             case Let(var=var, term=term):
-                text = self._as(term, self.rule.types[var.name])
+                text = self._as(term, self.way.rule.types[var.name])
                 if var.name in self.bound:
                     self.conditions.append(f"{text} = {self.bound[var.name]}")
                 self.bound.setdefault(var.name, text)
@@ -100,8 +100,8 @@ class _Rule:
             return self._constant(term, kind)
         if any(name not in self.bound for name in names_in(term)):
             raise Unsaid
-        text = ExactTerms(self.rule.types, self.bound, quick=self.quick).text(term)
-        return cast(text, known_type(term, self.rule.types), _plain(kind))
+        text = ExactTerms(self.way.rule.types, self.bound, quick=self.quick).text(term)
+        return cast(text, known_type(term, self.way.rule.types), _plain(kind))
 
     def _constant(self, const: Const, kind: Type) -> str:
         name = f"{self.prefix}{len(self.values)}"
@@ -110,7 +110,7 @@ class _Rule:
 
     def _distinct(self, atoms: Sequence[Atom], key_of: KeyOf) -> bool:
         """No two ways to meet the body give one member: its columns tell, one by one, every atom's row."""
-        known, left = names_in(*self.rule.head.args), list(atoms)
+        known, left = names_in(*self.way.rule.head.args), list(atoms)
         while left:
             told = next((atom for atom in left if _told(atom, key_of(atom.relation), known)), None)
             if told is None:
@@ -132,9 +132,11 @@ def groups_query(
 ) -> tuple[str, dict[str, Value]] | None:
     """The groups that rules give, with their accumulators, and the query's constants; None where SQL cannot say it."""
     texts, values = list[str](), dict[str, Value]()
+    schemas = {name: tuple(column.type for column in relation) for name, relation in columns.items()}
     try:
         for number, rule in enumerate(rules):
-            one = _Rule(rule, columns, f"p{number}_", quick)
+            way = passage(rule, (), schemas, lambda *_: None)  # in any order: DuckDB has its own
+            one = _Query(way, columns, f"p{number}_", quick)
             texts.append(one.select(members, keys, key_of))
             values |= one.values
         return (_gathered(aggregation, " UNION ".join(texts)), values) if texts else None

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from foreset.ir.program import View
-from foreset.ir.rules import Atom, Negation, Rule, null_safe
+from foreset.ir.rules import Atom, Negation, Rule
 from foreset.verify.batches import Batch, Binder
-from foreset.verify.binding_order import Asked, Passage, passage
+from foreset.verify.binding_order import Asked, Passage, Stage, passage
 from foreset.verify.fact_cache import Looks
 from foreset.verify.flows import Flow
 from foreset.verify.linear_recursion import Carriage, named, parted
@@ -217,8 +217,7 @@ class Pass:
     def _go_on(self, way: Passage, number: int, batch: Batch, places: Numbers, rows: Numbers) -> None:
         """From an atom of a view, with bindings and the answers that they meet."""
         stage = way.stages[number]
-        assert isinstance(stage.literal, Atom)
-        found, _ = self.binder.met(batch, places, rows, stage.literal, stage.known, way.rule)
+        found, _ = self.binder.met(stage, batch, places, rows, way.rule)
         self._advance(way, number + 1, self.binder.keeping(found, stage.keep))
 
     def _advance(self, way: Passage, start: int, batch: Batch) -> None:
@@ -227,25 +226,25 @@ class Pass:
                 return
             stage = way.stages[number]
             match stage.literal:
-                case Atom(relation=relation) as atom if relation in self.views:
-                    self._await(way, number, atom, batch)
+                case Atom(relation=relation) if relation in self.views:
+                    self._await(way, number, relation, batch)
                     return
-                case Atom() as atom:
-                    batch = self._joined(atom, stage.known, batch, way.rule)
+                case Atom(relation=relation):
+                    batch = self._joined(relation, stage, batch, way.rule)
                 case Negation(atom=atom):
-                    batch = self._absent(atom, stage.known, batch, way.rule)
+                    batch = self._absent(atom.relation, stage, batch, way.rule)
                 case literal:
                     batch = self.binder.holding(literal, batch, way.rule)
             batch = self.binder.keeping(batch, stage.keep)
         if len(batch):
             self._answer(way, batch)
 
-    def _await(self, way: Passage, number: int, atom: Atom, batch: Batch) -> None:
+    def _await(self, way: Passage, number: int, view: str, batch: Batch) -> None:
         """Leave the bindings at the view's table; go on with the answers that are there already."""
-        known = way.stages[number].known
-        goal = (atom.relation, known)
+        stage = way.stages[number]
+        goal = (view, stage.known)
         table = self._table(goal)
-        places, keys = self.binder.keys(atom, known, batch, frozenset())
+        places, keys = self.binder.keys(stage, batch)
         packed, batch = self.codes.packed(keys), Batch(batch.names, batch.rows[places])
         slot = (id(way), number)
         if slot not in table.waiting:
@@ -256,21 +255,18 @@ class Pass:
         if len(at):
             self._go_on(way, number, batch, at, rows)
 
-    def _joined(self, atom: Atom, known: Asked, batch: Batch, rule: Rule) -> Batch:
-        places, keys = self.binder.keys(atom, known, batch, null_safe(atom, rule))
-        at, rows = self._rows(atom.relation, known, keys)
-        return self.binder.met(batch, places[at], rows, atom, known, rule)[0]
+    def _joined(self, relation: str, stage: Stage, batch: Batch, rule: Rule) -> Batch:
+        places, keys = self.binder.keys(stage, batch)
+        at, rows = self._rows(relation, stage.known, keys)
+        return self.binder.met(stage, batch, places[at], rows, rule)[0]
 
-    def _absent(self, atom: Atom, known: Asked, batch: Batch, rule: Rule) -> Batch:
-        places, keys = self.binder.keys(atom, known, batch, frozenset())
+    def _absent(self, relation: str, stage: Stage, batch: Batch, rule: Rule) -> Batch:
+        places, keys = self.binder.keys(stage, batch)
         if not self.decide_negation:
-            self.negated[atom.relation, known].add(keys, self.codes)
+            self.negated[relation, stage.known].add(keys, self.codes)
             return batch
-        at, rows = self._rows(atom.relation, known, keys)
-        _, met = self.binder.met(batch, places[at], rows, atom, known, rule)
-        mask = np.ones(len(batch), dtype=np.bool_)
-        mask[met] = False
-        return batch.where(mask)
+        at, rows = self._rows(relation, stage.known, keys)
+        return self.binder.without(batch, self.binder.met(stage, batch, places[at], rows, rule)[1])
 
     def _rows(self, relation: str, known: Asked, keys: Numbers) -> tuple[Numbers, Numbers]:
         if (relation, known) in self.settled:
