@@ -7,7 +7,7 @@ state of a source is simply its table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -86,6 +86,10 @@ class Versions(Generic[P]):
     def empty_unopened(self, ref: Ref) -> bool:
         """True when that is known without opening anything."""
         return not any(one in self._late or self._stored.get(one) for one in self.stored_in(ref))
+
+    def values(self, ref: Ref) -> Mapping[int, int]:  # noqa: ARG002 - who knows more says it
+        """How many values some columns of a version have at most, by place."""
+        return {}
 
     def rows_in(self, version: Version) -> int:
         """How many rows all relations have in a stored version: for those who measure."""

@@ -48,12 +48,10 @@ class DuckDBBackend:
 
     def derive(self, part: Derivation) -> Sequence[Part]:
         """One query for all rules."""
-        within = None
-        if part.within is not None:
-            within = self.versions.whole(part.within)
-            if not within.rows:
-                return ()
-        found = self._derived(part.rules, within)
+        wanted = None if part.within is None else self.versions.whole(part.within)
+        if wanted is not None and not wanted.rows:
+            return ()
+        found = self._derived(part.rules, part.within, wanted)
         if not found:
             return ()
         rows = self._counted(found)
@@ -61,8 +59,8 @@ class DuckDBBackend:
             return ()
         return [Part(self.versions.make(self.versions.without(rows, part.without, distinct=True)))]
 
-    def _derived(self, rules: Sequence[Rule], within: Table | None = None) -> list[Sql]:
-        return [sql for rule in rules if (sql := derive(rule, self.versions, within)) is not None]
+    def _derived(self, rules: Sequence[Rule], within: Ref | None = None, wanted: Table | None = None) -> list[Sql]:
+        return [sql for rule in rules if (sql := derive(rule, self.versions, within, wanted)) is not None]
 
     def _counted(self, queries: Sequence[Sql]) -> Table:
         """The rows of queries, one for each instance of a rule that fired."""

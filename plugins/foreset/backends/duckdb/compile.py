@@ -1,68 +1,74 @@
 """One rule as a query for the rows that it derives, one for each way in which its body holds.
 
-Nearly the order of `backends/spark/compile.py`, which begins with the smallest atom, that is with the change: here with
-the one that leads to the fewest rows; then along shared variables. Each join is finished before the next one, so
-sizes are known, not guessed.
-What does not join, conditions and computed values, is in `settling.py`.
+Each join is finished before the next one, so sizes are known, not guessed. What does not join, conditions and computed
+values, is in `conditions.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import partial
 
-from foreset.backends.duckdb.conditions import filter_early, settle
+from foreset.backends.duckdb.conditions import keep, settle
 from foreset.backends.duckdb.join_state import Plan, constant, source
 from foreset.backends.duckdb.tables import Part, Sql, Table, Tables, lacking
 from foreset.backends.duckdb.types import widening
-from foreset.ir.rules import Atom, Literal, Rule, literal_variables, null_safe
+from foreset.ir.rules import Atom, Literal, Rule, null_safe
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Value, Var
 from foreset.ir.types import Type, widen
-from foreset.plan.joining import better_from, cost, start
+from foreset.machine.literals import heads_of
 from foreset.store.types import column_names
 
 
-def derive(rule: Rule, tables: Tables, within: Table | None = None) -> Sql | None:
+def derive(rule: Rule, tables: Tables, within: Ref | None = None, wanted: Table | None = None) -> Sql | None:
     """The head's rows under `c0`, `c1` ...; None when there are none for sure.
 
-    Of the rows in `within` only: the join starts from them, or from an atom with fewer rows.
+    Of the rows in `within` only, which are the table `wanted`.
     """
-    atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
-    refs = [Ref(atom.relation, atom.version) for atom in atoms]
-    if any(map(tables.empty_unopened, refs)) or any(map(tables.empty, refs)):
-        return None
-    plan = Plan(rule, tables)
-    head = {var.name for var in literal_variables(rule.head)}
-    restricted = within is not None and not better_from(within.rows, head, atoms, partial(_fanout, tables))
-    if within is not None and not restricted:
-        _start_from(plan, within)
-    waiting: list[Literal] = [literal for literal in rule.body if not isinstance(literal, Atom)]
-    while atoms:
-        atom = start(atoms, partial(_fanout, tables)) if plan.current is None else min(atoms, key=partial(_cost, plan))
-        atoms.remove(atom)
-        _join(plan, atom, _needed(rule, [*atoms, *waiting]))
-        waiting = filter_early(plan, waiting)
-        if isinstance(plan.current, Table) and not plan.current.rows:
-            return None
-    settle(plan, waiting, _exclude)
-    found = _head(plan)
-    if within is None or not restricted:
-        return found
-    names = column_names(len(tables.schemas[rule.head.relation]))
-    same = " AND ".join(f"h.{name} IS NOT DISTINCT FROM w.{name}" for name in names)
-    return Sql(f"SELECT h.* FROM ({found.text}) h SEMI JOIN {within.name} w ON {same}", found.values)
+    return heads_of(rule, tables, DuckDBJoin(Plan(rule, tables, wanted)), within)
 
 
-def _needed(rule: Rule, literals: Sequence[Literal]) -> frozenset[str]:
-    """The variables that the head or what remains of the body still asks for."""
-    names = {v.name for literal in literals for v in literal_variables(literal)}
-    return frozenset(names | {v.name for v in literal_variables(rule.head)})
+@dataclass(frozen=True, slots=True)
+class DuckDBJoin:
+    """Each join is finished before the next one where that is not a scan of a small table."""
+
+    plan: Plan
+
+    def begin(self) -> None:
+        """Their columns are `w0`, `w1` ..., each variable's the first one."""
+        _begin(self.plan)
+
+    def join(self, atom: Atom, needed: AbstractSet[str]) -> None:
+        """Join the atom's rows on what is bound; wanted head values restrict it null-safely."""
+        _join(self.plan, atom, needed)
+
+    def keep(self, conditions: Sequence[Literal]) -> Sequence[Literal]:
+        """Those that DuckDB answers as we do."""
+        return keep(self.plan, conditions)
+
+    def settle(self, literals: Sequence[Literal]) -> None:
+        """DuckDB where it can, functions in Python."""
+        settle(self.plan, literals, _exclude)
+
+    @property
+    def empty(self) -> bool:
+        """Known of what is a table already."""
+        return isinstance(self.plan.current, Table) and not self.plan.current.rows
+
+    def heads(self, *, restricted: bool) -> Sql:
+        """The head's columns."""
+        found, within, head = _head(self.plan), self.plan.within, self.plan.rule.head
+        if not restricted or within is None:
+            return found
+        names = column_names(len(self.plan.tables.schemas[head.relation]))
+        same = " AND ".join(f"h.{name} IS NOT DISTINCT FROM w.{name}" for name in names)
+        return Sql(f"SELECT h.* FROM ({found.text}) h SEMI JOIN {within.name} w ON {same}", found.values)
 
 
-def _start_from(plan: Plan, within: Table) -> None:
+def _begin(plan: Plan) -> None:
+    assert plan.within is not None
     head, kinds = plan.rule.head, plan.tables.schemas[plan.rule.head.relation]
     picked, conditions, values = [], [], dict[str, Value]()
     for name, kind, arg in zip(column_names(len(kinds)), kinds, head.args, strict=True):
@@ -79,16 +85,7 @@ def _start_from(plan: Plan, within: Table) -> None:
             plan.wanted[arg.name] = (f"w{name[1:]}", kind)
             picked.append(f"r.{name} AS w{name[1:]}")
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    plan.current = Sql(f"SELECT {', '.join(picked) or '1 AS one'} FROM {within.name} r{where}", values)
-
-
-def _cost(plan: Plan, atom: Atom) -> float:
-    return _fanout(plan.tables, atom, plan.bound.keys() | plan.wanted.keys())
-
-
-def _fanout(tables: Tables, atom: Atom, met: Container[str] | None) -> float:
-    ref = Ref(atom.relation, atom.version)
-    return cost(atom, tables.count(ref), met, None if met is None else tables.values(ref))
+    plan.current = Sql(f"SELECT {', '.join(picked) or '1 AS one'} FROM {plan.within.name} r{where}", values)
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """Conditions and computed values of a rule, on its joined rows.
 
 DuckDB where it answers as we do: comparisons, and arithmetic that keeps every digit. All other
-functions are called in Python, by the reference's own evaluator, so its failures are ours.
+functions are called in Python, whose failures are ours.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from foreset.backends.duckdb.join_state import Plan, constant, source
 from foreset.backends.duckdb.tables import Sql, Table
 from foreset.backends.duckdb.terms import COMPARISONS, Writer
 from foreset.backends.duckdb.types import from_duck, widening
-from foreset.backends.sets.joins import settle as settle_in_python
 from foreset.ir.functions import ALL, COMPARING
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Test, literal_variables
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Test
 from foreset.ir.terms import Call, Const, Term, Value, Var, names_in
 from foreset.ir.types import Type, widen
+from foreset.machine.bindings import Bindings
 
 _OPERATOR = {function: op for op, function in COMPARING.items()}
 
 
-def filter_early(plan: Plan, literals: Sequence[Literal]) -> list[Literal]:
-    """Apply the comparisons that DuckDB can make and whose variables are bound; return what must wait."""
+def keep(plan: Plan, literals: Sequence[Literal]) -> list[Literal]:
+    """Test the conditions that DuckDB answers as we do; returns those that must wait."""
     waiting, conditions, values = [], [], dict[str, Value]()
     for literal in literals:
-        made = _condition(plan, literal) if all(v.name in plan.bound for v in literal_variables(literal)) else None
+        made = _condition(plan, literal)
         if made is None:
             waiting.append(literal)
         else:
@@ -170,7 +170,7 @@ def _let(plan: Plan, var: Var, term: Term) -> None:
 
 
 def _call(plan: Plan, literals: list[Literal]) -> None:
-    """Functions, on the joined rows, by the reference's own evaluator: its failures are ours."""
+    """Functions, on the joined rows, in Python: its failures are ours."""
     if not literals:
         return
     tables, types = plan.tables, plan.rule.types
@@ -182,11 +182,13 @@ def _call(plan: Plan, literals: list[Literal]) -> None:
     columns = ", ".join(column for _, column, _ in named) or "1"
     rows = from_duck(tables.run(Sql(f"SELECT {columns} FROM {table.name}")), kinds)
     rows = rows if named else [() for _ in rows]
-    slots, found = settle_in_python(plan.rule, {name: i for i, (name, _, _) in enumerate(named)}, rows, literals)
-    fresh = {name: plan.column() for name in slots if slots[name] >= len(named)}
+    bindings = Bindings(plan.rule, {name: i for i, (name, _, _) in enumerate(named)}, rows)
+    for literal in literals:
+        bindings.apply(literal)
+    fresh = {name: plan.column() for name, slot in bindings.slots.items() if slot >= len(named)}
     kinds += [types[name] for name in fresh]
     names = [*(column for _, column, _ in named), *fresh.values()]
-    plan.current = tables.bring([(*row, None) for row in found], (*kinds, _ANY), (*names, "one"))
+    plan.current = tables.bring([(*row, None) for row in bindings.rows], (*kinds, _ANY), (*names, "one"))
     plan.bound |= fresh
 
 

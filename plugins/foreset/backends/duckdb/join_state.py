@@ -18,6 +18,7 @@ class Plan:
 
     rule: Rule
     tables: Tables
+    within: Table | None = None  # the wanted rows of the head
     current: Sql | Table | None = None
     bound: dict[str, str] = field(default_factory=dict)
     wanted: dict[str, tuple[str, Type]] = field(default_factory=dict)

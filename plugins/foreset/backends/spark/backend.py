@@ -66,8 +66,7 @@ class SparkBackend:
 
     def derive(self, part: Derivation) -> Sequence[Piece]:
         """One action for all rules."""
-        within = None if part.within is None else self.versions.read(part.within)
-        found = [frame for rule in part.rules if (frame := derive(rule, self.versions, within)) is not None]
+        found = [frame for rule in part.rules if (frame := derive(rule, self.versions, part.within)) is not None]
         if not found:
             return ()
         if part.target.version is Version.HELD and _cannot_fail(part.rules):
