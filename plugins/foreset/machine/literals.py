@@ -89,6 +89,34 @@ def heads_of(rule: Rule, sizes: Sizes, join: Join[F_co], within: Ref | None = No
     return join.heads(restricted=within is not None and not order.from_within)
 
 
+def listed(rule: Rule, sizes: Sizes, within: Ref | None = None) -> tuple[Literal, ...]:
+    """The literals of a body in the order in which they are joined, tested and computed."""
+    return heads_of(rule, sizes, _Listing([]), within) or rule.body
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """A join that only notes what it is asked for."""
+
+    done: list[Literal]
+    empty: bool = False
+
+    def begin(self) -> None: ...
+
+    def join(self, atom: Atom, needed: AbstractSet[str]) -> None:  # noqa: ARG002 - all of them are listed
+        self.done.append(atom)
+
+    def keep(self, conditions: Sequence[Literal]) -> Sequence[Literal]:
+        self.done.extend(conditions)
+        return ()
+
+    def settle(self, literals: Sequence[Literal]) -> None:
+        self.done.extend(literals)
+
+    def heads(self, *, restricted: bool) -> tuple[Literal, ...]:  # noqa: ARG002 - it is the bodies that are listed
+        return tuple(self.done)
+
+
 def _only_tests(literal: Literal) -> bool:
     """A condition that cannot fail, and looks at no relation."""
     return isinstance(literal, Comparison | Test) and not can_fail(literal)

@@ -1,24 +1,36 @@
-"""In which order the atoms of a rule are joined in process."""
+"""In which order the atoms of a rule are joined: in DuckDB, and by every backend as `explain` says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
-from tests.refresh_cases import in_normal_form, load_program
+from tests.duckdb_reader import DuckDBReplica
+from tests.refresh_cases import always, in_normal_form, load_program
 
 from foreset.backends.duckdb import compile as joining
 from foreset.backends.duckdb.database import connect
 from foreset.backends.duckdb.join_state import Plan
 from foreset.backends.duckdb.tables import Part, Tables
-from foreset.ir.rules import Atom, Rule
+from foreset.explain.notation import readable
+from foreset.explain.steps import describe, render
+from foreset.ir.rules import Atom, Literal, Rule
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
+from foreset.ir.text import print_rule
+from foreset.machine.literals import Join, Sizes, heads_of
+from foreset.plan.translate import translate
 from foreset.relations.bind_files import bind_table, stored
 from foreset.store.types import column_names
+from foreset.testing.replica import Delta, Replica
+
+F = TypeVar("F")
 
 SPEC = """\
 group: g
@@ -104,6 +116,77 @@ def test_the_smallest_atom_is_a_poor_start_where_it_leads_to_many_rows(
     order, found = joined(monkeypatch, rule, tables)
     assert order == ["changed", "line", "supplier", "land"]
     assert found == {(o, o) for o in range(20) if o % 10 in (1, 6)}
+
+
+CLOSURE = """\
+group: g
+sources:
+  edge: {table: raw/edge, columns: {a: int, b: int}}
+  shut: {table: raw/shut, columns: {a: int}}
+views:
+  v:
+    columns: {a: int, b: int}
+    rules:
+      - v(X, Y) :- edge(X, Y), X != Y
+      - v(X, Y) :- edge(X, Z), not shut(Z), v(Z, Y), Z > 0, 100 / Z < 200
+"""
+
+
+@pytest.mark.parametrize("replica", [Replica, DuckDBReplica])
+def test_explain_says_the_order_that_runs(replica: type[Replica], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every rule of a deletion and an insertion, as a backend has joined it, against what is printed of it."""
+    program, layering = in_normal_form(load_program(CLOSURE, "g"))
+    kept = replica(program, layering)
+    kept.refresh({"edge": Delta(frozenset((n, n + 1) for n in range(1, 60))), "shut": Delta(frozenset({(70,)}))})
+    seen: list[tuple[Rule, tuple[Literal, ...]]] = []
+    monkeypatch.setattr("foreset.backends.sets.joins.heads_of", partial(watched, seen))
+    monkeypatch.setattr("foreset.backends.duckdb.compile.heads_of", partial(watched, seen))
+    kept.refresh({"edge": Delta(frozenset({(61, 62)}), frozenset({(30, 31)}))}, always("dred"))
+    procedure = translate(layering.strata[0], "dred")
+    explained = "\n".join(render(describe(procedure, program.columns_of())))
+    assert len({rule for rule, _ in seen}) >= 6
+    for rule, body in seen:
+        assert sorted(map(str, body)) == sorted(map(str, rule.body)), "nothing is left out, nothing is done twice"
+        told = print_rule(readable(replace(rule, body=body), program.columns_of())).partition(" :- ")[2]
+        assert f":- {told}\n" in explained, explained
+
+
+def watched(
+    seen: list[tuple[Rule, tuple[Literal, ...]]], rule: Rule, sizes: Sizes, join: Join[F], within: Ref | None = None
+) -> F | None:
+    """`heads_of`, with a note of what the join was asked for, where it was asked for all of the body."""
+    noting = Noting(join)
+    found = heads_of(rule, sizes, noting, within)
+    if noting.ended:
+        seen.append((rule, tuple(noting.done)))
+    return found
+
+
+class Noting:
+    """A join that notes what another one does."""
+
+    def __init__(self, join: Join[F]) -> None:
+        self.inner, self.done, self.ended = join, list[Literal](), False
+
+    def __getattr__(self, name: str):
+        return getattr(self.inner, name)
+
+    def join(self, atom: Atom, needed: frozenset[str]) -> None:
+        self.done.append(atom)
+        self.inner.join(atom, needed)
+
+    def keep(self, conditions: Sequence[Literal]) -> Sequence[Literal]:
+        late = self.inner.keep(conditions)
+        self.done += [condition for condition in conditions if condition not in late]
+        return late
+
+    def settle(self, literals: Sequence[Literal]) -> None:
+        self.done += literals
+        self.inner.settle(literals)
+
+    def heads(self, *, restricted: bool) -> F:
+        self.ended = True
+        return self.inner.heads(restricted=restricted)
 
 
 def prepared(text: str) -> tuple[Rule, Tables, dict[str, Ref]]:
