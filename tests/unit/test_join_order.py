@@ -14,9 +14,8 @@ from deltalake import write_deltalake
 from tests.duckdb_reader import DuckDBReplica
 from tests.refresh_cases import always, in_normal_form, load_program
 
-from foreset.backends.duckdb import compile as joining
+from foreset.backends.duckdb.compile import DuckDBJoin, derive
 from foreset.backends.duckdb.database import connect
-from foreset.backends.duckdb.join_state import Plan
 from foreset.backends.duckdb.tables import Part, Tables
 from foreset.explain.notation import readable
 from foreset.explain.steps import describe, render
@@ -209,13 +208,13 @@ def bind(tables: Tables, refs: Mapping[str, Ref], rows: Mapping[str, Mapping[str
 def joined(monkeypatch: pytest.MonkeyPatch, rule: Rule, tables: Tables) -> tuple[list[str], set[Row]]:
     """In which order the atoms were joined, and what was found."""
     order: list[str] = []
-    join = joining._join
+    join = DuckDBJoin.join
 
-    def noted(plan: Plan, atom: Atom, needed: frozenset[str]) -> None:
+    def noted(self: DuckDBJoin, atom: Atom, needed: frozenset[str]) -> None:
         order.append(atom.relation)
-        join(plan, atom, needed)
+        join(self, atom, needed)
 
-    monkeypatch.setattr(joining, "_join", noted)
-    found = joining.derive(rule, tables)
+    monkeypatch.setattr(DuckDBJoin, "join", noted)
+    found = derive(rule, tables)
     assert found is not None
     return order, set(tables.run(found))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from foreset.ir.steps import Aggregate, Circles, Count, Derivation, Follow, Group, Pick, Ref, Spread, Step
 from foreset.ir.terms import Row
@@ -32,15 +32,9 @@ class Backend(Protocol[P]):
     of a loop.
     """
 
+    versions: Versions[P]
+    counters: dict[str, Any]  # of derivations, by relation: a class of the backend
     work: Work
-
-    @property
-    def versions(self) -> Versions[P]:
-        """What is known of every relation."""
-
-    @property
-    def counters(self) -> Mapping[str, object]:
-        """The derivation counters at hand, by relation."""
 
     @property
     def patience(self) -> Patience:
@@ -61,8 +55,8 @@ class Backend(Protocol[P]):
     def pick(self, step: Pick) -> Sequence[P]:
         """The rows whose counters are in a standing."""
 
-    def forget(self, relation: str) -> None:
-        """Take the stored counters for nothing."""
+    def uncounted(self, relation: str, /) -> Any:  # noqa: ANN401 - see `counters`
+        """Counters of which nothing is stored."""
 
     def impossible(self, relation: str) -> Row | None:
         """A row with fewer derivations than none, if there is one."""
@@ -82,8 +76,10 @@ class Backend(Protocol[P]):
     def follow(self, step: Follow) -> Sequence[P]:
         """The rows that agree with a row of some link."""
 
-    def keep_near(self, body: Sequence[Step]) -> None:
+    def keep_near(self, body: Sequence[Step]) -> None:  # noqa: ARG002 - some need not
         """A loop will go on for some more rounds: what it reads each time may be made cheap to read."""
+        return
 
     def after_step(self) -> None:
         """Forget what no version needs any longer."""
+        return

@@ -76,7 +76,7 @@ class Machine(Generic[P]):
             case Pick(target=target, source=source):
                 put(target, *(() if empty(source) else backend.pick(step)))
             case Forget(relation=relation):
-                backend.forget(relation)
+                backend.counters[relation] = backend.uncounted(relation)
             case AssertCounts(relation=relation):
                 row = backend.impossible(relation)
                 if row is not None:

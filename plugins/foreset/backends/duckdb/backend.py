@@ -23,18 +23,17 @@ from foreset.ir.steps import (
     Pick,
     Ref,
     Spread,
-    Step,
 )
 from foreset.ir.terms import Row
 from foreset.ir.types import BIGINT
-from foreset.machine.backend import Work
+from foreset.machine.backend import Backend, Work
 from foreset.machine.cycle_nodes import on_circles
 from foreset.plan import giving_up
 from foreset.store.types import column_names
 
 
 @dataclass(slots=True)
-class DuckDBBackend:
+class DuckDBBackend(Backend[Part]):
     """The tables of one stratum."""
 
     versions: Tables
@@ -43,7 +42,6 @@ class DuckDBBackend:
 
     @property
     def patience(self) -> giving_up.Patience:
-        """Rows are all there is."""
         return giving_up.OF_PROCESS
 
     def derive(self, part: Derivation) -> Sequence[Part]:
@@ -99,9 +97,6 @@ class DuckDBBackend:
             for sql in self._derived(part.rules)
         ]
 
-    def _counters(self, relation: str) -> CounterTables:
-        return self.counters.setdefault(relation, CounterTables(self.versions, relation))
-
     def pick(self, step: Pick) -> Sequence[Part]:
         """Looked up in the stored counters and in this run's changes."""
         rows = self.versions.whole(step.source)
@@ -111,12 +106,13 @@ class DuckDBBackend:
             rows = self.versions.make(self.versions.without(rows, step.without))
         return [Part(rows)]
 
-    def forget(self, relation: str) -> None:
-        """Nothing stored any more, and no changes."""
-        self.counters[relation] = CounterTables(self.versions, relation)
+    def _counters(self, relation: str) -> CounterTables:
+        return self.counters.setdefault(relation, self.uncounted(relation))
+
+    def uncounted(self, relation: str) -> CounterTables:
+        return CounterTables(self.versions, relation)
 
     def impossible(self, relation: str) -> Row | None:
-        """A row whose counters cannot be."""
         wrong = self._counters(relation).impossible()
         if wrong is None or not wrong.rows:
             return None
@@ -133,7 +129,6 @@ class DuckDBBackend:
         return [Part(plus)], [Part(minus)]
 
     def circles(self, step: Circles) -> Sequence[Part]:
-        """Of a graph in Python."""
         kinds = self.versions.schemas[step.source.relation]
         edges = self.versions.whole(step.source)
         self.versions.budget.see(edges.rows)
@@ -142,19 +137,13 @@ class DuckDBBackend:
         return [Part(self.versions.bring(sorted(nodes, key=repr), types, names))] if nodes else ()
 
     def spread(self, step: Spread) -> tuple[Sequence[Part], Sequence[Part]]:
-        """By rows of bits."""
         return spread(step, self.versions)
 
     def follow(self, step: Follow) -> Sequence[Part]:
-        """Looked up by the rows of the links."""
         rows = follow(step, self.versions)
         return () if rows is None else [Part(rows)]
 
-    def keep_near(self, body: Sequence[Step]) -> None:
-        """What is looked at often is loaded anyway."""
-
     def after_step(self) -> None:
-        """Drop tables."""
         self.versions.sweep(table for counter in self.counters.values() for table in counter.held)
 
 

@@ -27,65 +27,7 @@ def derive(rule: Rule, tables: Tables, within: Ref | None = None, wanted: Table 
 
     Of the rows in `within` only, which are the table `wanted`.
     """
-    return heads_of(rule, tables, DuckDBJoin(Plan(rule, tables, wanted)), within)
-
-
-@dataclass(frozen=True, slots=True)
-class DuckDBJoin:
-    """Each join is finished before the next one where that is not a scan of a small table."""
-
-    plan: Plan
-
-    def begin(self) -> None:
-        """Their columns are `w0`, `w1` ..., each variable's the first one."""
-        _begin(self.plan)
-
-    def join(self, atom: Atom, needed: AbstractSet[str]) -> None:
-        """Join the atom's rows on what is bound; wanted head values restrict it null-safely."""
-        _join(self.plan, atom, needed)
-
-    def keep(self, conditions: Sequence[Literal]) -> Sequence[Literal]:
-        """Those that DuckDB answers as we do."""
-        return keep(self.plan, conditions)
-
-    def settle(self, literals: Sequence[Literal]) -> None:
-        """DuckDB where it can, functions in Python."""
-        settle(self.plan, literals, _exclude)
-
-    @property
-    def empty(self) -> bool:
-        """Known of what is a table already."""
-        return isinstance(self.plan.current, Table) and not self.plan.current.rows
-
-    def heads(self, *, restricted: bool) -> Sql:
-        """The head's columns."""
-        found, within, head = _head(self.plan), self.plan.within, self.plan.rule.head
-        if not restricted or within is None:
-            return found
-        names = column_names(len(self.plan.tables.schemas[head.relation]))
-        same = " AND ".join(f"h.{name} IS NOT DISTINCT FROM w.{name}" for name in names)
-        return Sql(f"SELECT h.* FROM ({found.text}) h SEMI JOIN {within.name} w ON {same}", found.values)
-
-
-def _begin(plan: Plan) -> None:
-    assert plan.within is not None
-    head, kinds = plan.rule.head, plan.tables.schemas[plan.rule.head.relation]
-    picked, conditions, values = [], [], dict[str, Value]()
-    for name, kind, arg in zip(column_names(len(kinds)), kinds, head.args, strict=True):
-        if isinstance(arg, Const):
-            text, more = constant(plan.tables, arg, kind)
-            conditions.append(f"r.{name} = {text}")
-            values |= more
-        elif isinstance(arg, Var) and arg.name in plan.wanted:
-            first, known = plan.wanted[arg.name]
-            conditions.append(
-                f"{_as(f'r.{name}', kind, known)} IS NOT DISTINCT FROM {_as(f'r.c{first[1:]}', known, kind)}"
-            )
-        elif isinstance(arg, Var):
-            plan.wanted[arg.name] = (f"w{name[1:]}", kind)
-            picked.append(f"r.{name} AS w{name[1:]}")
-    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    plan.current = Sql(f"SELECT {', '.join(picked) or '1 AS one'} FROM {plan.within.name} r{where}", values)
+    return heads_of(rule, tables, DuckDBJoin(rule, tables, wanted), within)
 
 
 @dataclass(slots=True)
@@ -103,126 +45,165 @@ class _Meeting:
         return Sql(f" WHERE {' AND '.join(self.conditions)}" if self.conditions else "", self.values)
 
 
-def _meeting(plan: Plan, atom: Atom) -> _Meeting:
-    kinds, types = plan.tables.schemas[atom.relation], plan.rule.types
-    found, meeting, safe = dict[str, str](), _Meeting(), null_safe(atom, plan.rule)
-    for place, (name, kind, arg) in enumerate(zip(column_names(len(kinds)), kinds, atom.args, strict=True)):
-        own = f"r.{name}"
-        match arg:
-            case Const():
-                text, values = constant(plan.tables, arg, kind)
-                meeting.conditions.append(f"{_as(own, kind, widen(kind, arg.type) or kind)} = {text}")
-                meeting.values |= values
-            case Var(name=variable):
-                value = widening(own, kind, types[variable])
-                if variable in found:
-                    meeting.conditions.append(f"{found[variable]} = {value}")
-                elif variable in plan.bound:
-                    meeting.keys.append((plan.bound[variable], value, place in safe))
-                else:
-                    meeting.fresh[variable] = value
-                    if variable in plan.wanted:
-                        column, of = plan.wanted[variable]
-                        meeting.keys.append((column, _as(value, types[variable], of), True))
-                found.setdefault(variable, value)
-            case _:
-                raise AssertionError(f"{atom} is not in normal form")
-    return meeting
+@dataclass(slots=True)
+class DuckDBJoin(Plan):
+    """Each join is finished before the next one where that is not a scan of a small table."""
 
+    def begin(self) -> None:
+        """Their columns are `w0`, `w1` ..., each variable's the first one."""
+        assert self.within is not None
+        head, kinds = self.rule.head, self.tables.schemas[self.rule.head.relation]
+        picked, conditions, values = [], [], dict[str, Value]()
+        for name, kind, arg in zip(column_names(len(kinds)), kinds, head.args, strict=True):
+            if isinstance(arg, Const):
+                text, more = constant(self.tables, arg, kind)
+                conditions.append(f"r.{name} = {text}")
+                values |= more
+            elif isinstance(arg, Var) and arg.name in self.wanted:
+                first, known = self.wanted[arg.name]
+                conditions.append(
+                    f"{_as(f'r.{name}', kind, known)} IS NOT DISTINCT FROM {_as(f'r.c{first[1:]}', known, kind)}"
+                )
+            elif isinstance(arg, Var):
+                self.wanted[arg.name] = (f"w{name[1:]}", kind)
+                picked.append(f"r.{name} AS w{name[1:]}")
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        self.current = Sql(f"SELECT {', '.join(picked) or '1 AS one'} FROM {self.within.name} r{where}", values)
 
-def _join(plan: Plan, atom: Atom, needed: AbstractSet[str]) -> None:
-    """Join the atom's rows on what is bound; wanted head values restrict it null-safely."""
-    ref = Ref(atom.relation, atom.version)
-    names = column_names(len(plan.tables.schemas[atom.relation]))
-    meeting = _meeting(plan, atom)
-    kept = {variable: column for variable, column in plan.bound.items() if variable in needed}
-    wanted = {variable: pair for variable, pair in plan.wanted.items() if variable not in meeting.fresh}
-    fresh = {variable: plan.column() for variable in meeting.fresh if variable in needed}
-    columns = [f"l.{column} AS {column}" for column in (*kept.values(), *(column for column, _ in wanted.values()))]
-    columns += [f"{meeting.fresh[variable]} AS {column}" for variable, column in fresh.items()]
-    parts = plan.tables.parts(ref)
-    first = plan.current is None
-    if not first and (not plan.plain or _far(parts)):
-        plan.materialised()
-    texts, values = [], dict(meeting.values)
-    for part in parts:
-        table = part.table
-        if isinstance(plan.current, Table) and meeting.keys and _far((part,)):
-            table = plan.tables.look(table, plan.current, meeting.keys, meeting.where)
-            if not table.rows:
-                continue
-        texts.append(_joined(plan, meeting, Part(table, part.less), columns, names))
-    if not texts:  # nothing was found, but the columns must be there
-        nowhere = ", ".join(
-            f"NULL AS {column}" for column in [*kept.values(), *(c for c, _ in wanted.values()), *fresh.values()]
-        )
-        plan.current = plan.tables.make(Sql(f"SELECT {nowhere or '1 AS one'} WHERE false"))
-    else:
-        if isinstance(plan.current, Sql):
-            values |= plan.current.values
-        plan.current = Sql(" UNION ALL ".join(texts), values)
-    plan.plain = first and not _far(parts)
-    plan.bound, plan.wanted = kept | fresh, wanted
+    def join(self, atom: Atom, needed: AbstractSet[str]) -> None:
+        """Join the atom's rows on what is bound; wanted head values restrict it null-safely."""
+        ref = Ref(atom.relation, atom.version)
+        names = column_names(len(self.tables.schemas[atom.relation]))
+        meeting = self._meeting(atom)
+        kept = {variable: column for variable, column in self.bound.items() if variable in needed}
+        wanted = {variable: pair for variable, pair in self.wanted.items() if variable not in meeting.fresh}
+        fresh = {variable: self.column() for variable in meeting.fresh if variable in needed}
+        columns = [f"l.{column} AS {column}" for column in (*kept.values(), *(column for column, _ in wanted.values()))]
+        columns += [f"{meeting.fresh[variable]} AS {column}" for variable, column in fresh.items()]
+        parts = self.tables.parts(ref)
+        first = self.current is None
+        if not first and (not self.plain or _far(parts)):
+            self.materialised()
+        texts, values = [], dict(meeting.values)
+        for part in parts:
+            table = part.table
+            if isinstance(self.current, Table) and meeting.keys and _far((part,)):
+                table = self.tables.look(table, self.current, meeting.keys, meeting.where)
+                if not table.rows:
+                    continue
+            texts.append(self._joined(meeting, Part(table, part.less), columns, names))
+        if not texts:  # nothing was found, but the columns must be there
+            nowhere = ", ".join(
+                f"NULL AS {column}" for column in [*kept.values(), *(c for c, _ in wanted.values()), *fresh.values()]
+            )
+            self.current = self.tables.make(Sql(f"SELECT {nowhere or '1 AS one'} WHERE false"))
+        else:
+            if isinstance(self.current, Sql):
+                values |= self.current.values
+            self.current = Sql(" UNION ALL ".join(texts), values)
+        self.plain = first and not _far(parts)
+        self.bound, self.wanted = kept | fresh, wanted
+
+    def _joined(self, meeting: _Meeting, part: Part, columns: list[str], names: tuple[str, ...]) -> str:
+        table = part.table.name
+        if part.table.outside:
+            self.tables.note(part.table)
+            if part.table.bag:
+                table = f"(SELECT DISTINCT * FROM {table})"
+        less = lacking("r", part.less, names)
+        picked = ", ".join(columns) or "1 AS one"
+        if self.current is None:
+            return f"SELECT {picked} FROM {table} r{less}{meeting.where.text}"
+        left = self.current.name if isinstance(self.current, Table) else f"({self.current.text})"
+        on = " AND ".join(f"l.{key} {'IS NOT DISTINCT FROM' if safe else '='} {own}" for key, own, safe in meeting.keys)
+        return f"SELECT {picked} FROM {left} l JOIN {table} r ON {on or 'true'}{less}{meeting.where.text}"
+
+    def _meeting(self, atom: Atom) -> _Meeting:
+        kinds, types = self.tables.schemas[atom.relation], self.rule.types
+        found, meeting, safe = dict[str, str](), _Meeting(), null_safe(atom, self.rule)
+        for place, (name, kind, arg) in enumerate(zip(column_names(len(kinds)), kinds, atom.args, strict=True)):
+            own = f"r.{name}"
+            match arg:
+                case Const():
+                    text, values = constant(self.tables, arg, kind)
+                    meeting.conditions.append(f"{_as(own, kind, widen(kind, arg.type) or kind)} = {text}")
+                    meeting.values |= values
+                case Var(name=variable):
+                    value = widening(own, kind, types[variable])
+                    if variable in found:
+                        meeting.conditions.append(f"{found[variable]} = {value}")
+                    elif variable in self.bound:
+                        meeting.keys.append((self.bound[variable], value, place in safe))
+                    else:
+                        meeting.fresh[variable] = value
+                        if variable in self.wanted:
+                            column, of = self.wanted[variable]
+                            meeting.keys.append((column, _as(value, types[variable], of), True))
+                    found.setdefault(variable, value)
+                case _:
+                    raise AssertionError(f"{atom} is not in normal form")
+        return meeting
+
+    def keep(self, conditions: Sequence[Literal]) -> Sequence[Literal]:
+        """Those that DuckDB answers as we do."""
+        return keep(self, conditions)
+
+    def settle(self, literals: Sequence[Literal]) -> None:
+        """DuckDB where it can, functions in Python."""
+        settle(self, literals, self._exclude)
+
+    @property
+    def empty(self) -> bool:
+        """Known of what is a table already."""
+        return isinstance(self.current, Table) and not self.current.rows
+
+    def _exclude(self, atom: Atom) -> None:
+        """NOT EXISTS as an anti-join; a NULL on either side never excludes."""
+        tables, ref = self.tables, Ref(atom.relation, atom.version)
+        names = column_names(len(tables.schemas[atom.relation]))
+        for part in tables.parts(ref):
+            meeting = self._meeting(atom)
+            keys = [key for key in meeting.keys if not key[2]]
+            table = part.table
+            if keys and (table.outside or table.rows > tables.large):
+                table = tables.look(table, self.materialised(), keys, meeting.where)
+            values = dict(meeting.values)
+            inner = ", ".join(f"{own} AS k{i}" for i, (_, own, _) in enumerate(keys)) or "1 AS one"
+            tables.note(table)
+            partners = f"(SELECT {inner} FROM {table.name} r{lacking('r', part.less, names)}{meeting.where.text})"
+            on = " AND ".join(f"l.{key} = o.k{i}" for i, (key, _, _) in enumerate(keys))
+            rows = source(self, values)
+            self.current = Sql(f"SELECT l.* FROM {rows} l ANTI JOIN {partners} o ON {on or 'true'}", values)
+
+    def heads(self, *, restricted: bool) -> Sql:
+        """The head's columns; what is wanted of them and was not met on the way is compared now."""
+        head, types = self.rule.head, self.rule.types
+        schema = self.tables.schemas[head.relation]
+        columns, conditions, values = [], [], dict[str, Value]()
+        for label, kind, arg in zip(column_names(len(schema)), schema, head.args, strict=True):
+            match arg:
+                case Const():
+                    text, more = constant(self.tables, arg, kind)
+                    values |= more
+                case Var(name=name):
+                    text = widening(f"l.{self.bound[name]}", types[name], kind)
+                    if name in self.wanted:
+                        column, of = self.wanted[name]
+                        value = _as(f"l.{self.bound[name]}", types[name], of)
+                        conditions.append(f"l.{column} IS NOT DISTINCT FROM {value}")
+                case _:
+                    raise AssertionError(f"{head} is not in normal form")
+            columns.append(f"{text} AS {label}")
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        found = f"SELECT {', '.join(columns)} FROM {source(self, values)} l{where}"
+        if restricted and self.within is not None:
+            same = " AND ".join(f"h.{name} IS NOT DISTINCT FROM w.{name}" for name in column_names(len(schema)))
+            found = f"SELECT h.* FROM ({found}) h SEMI JOIN {self.within.name} w ON {same}"
+        return Sql(found, values)
 
 
 def _far(parts: Sequence[Part]) -> bool:
     return any(part.table.outside for part in parts)
-
-
-def _joined(plan: Plan, meeting: _Meeting, part: Part, columns: list[str], names: tuple[str, ...]) -> str:
-    table = part.table.name
-    if part.table.outside:
-        plan.tables.note(part.table)
-        if part.table.bag:
-            table = f"(SELECT DISTINCT * FROM {table})"
-    less = lacking("r", part.less, names)
-    picked = ", ".join(columns) or "1 AS one"
-    if plan.current is None:
-        return f"SELECT {picked} FROM {table} r{less}{meeting.where.text}"
-    left = plan.current.name if isinstance(plan.current, Table) else f"({plan.current.text})"
-    on = " AND ".join(f"l.{key} {'IS NOT DISTINCT FROM' if safe else '='} {own}" for key, own, safe in meeting.keys)
-    return f"SELECT {picked} FROM {left} l JOIN {table} r ON {on or 'true'}{less}{meeting.where.text}"
-
-
-def _exclude(plan: Plan, atom: Atom) -> None:
-    """NOT EXISTS as an anti-join; a NULL on either side never excludes."""
-    tables, ref = plan.tables, Ref(atom.relation, atom.version)
-    names = column_names(len(tables.schemas[atom.relation]))
-    for part in tables.parts(ref):
-        meeting = _meeting(plan, atom)
-        keys = [key for key in meeting.keys if not key[2]]
-        table = part.table
-        if keys and (table.outside or table.rows > tables.large):
-            table = tables.look(table, plan.materialised(), keys, meeting.where)
-        values = dict(meeting.values)
-        inner = ", ".join(f"{own} AS k{i}" for i, (_, own, _) in enumerate(keys)) or "1 AS one"
-        tables.note(table)
-        partners = f"(SELECT {inner} FROM {table.name} r{lacking('r', part.less, names)}{meeting.where.text})"
-        on = " AND ".join(f"l.{key} = o.k{i}" for i, (key, _, _) in enumerate(keys))
-        plan.current = Sql(f"SELECT l.* FROM {source(plan, values)} l ANTI JOIN {partners} o ON {on or 'true'}", values)
-
-
-# ---------------------------------------------------------------- the head
-def _head(plan: Plan) -> Sql:
-    head, types = plan.rule.head, plan.rule.types
-    schema = plan.tables.schemas[head.relation]
-    columns, conditions, values = [], [], dict[str, Value]()
-    for label, kind, arg in zip(column_names(len(schema)), schema, head.args, strict=True):
-        match arg:
-            case Const():
-                text, more = constant(plan.tables, arg, kind)
-                values |= more
-            case Var(name=name):
-                text = widening(f"l.{plan.bound[name]}", types[name], kind)
-                if name in plan.wanted:
-                    column, of = plan.wanted[name]
-                    value = _as(f"l.{plan.bound[name]}", types[name], of)
-                    conditions.append(f"l.{column} IS NOT DISTINCT FROM {value}")
-            case _:
-                raise AssertionError(f"{head} is not in normal form")
-        columns.append(f"{text} AS {label}")
-    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    return Sql(f"SELECT {', '.join(columns)} FROM {source(plan, values)} l{where}", values)
 
 
 def _as(text: str, kind: Type, other: Type) -> str:

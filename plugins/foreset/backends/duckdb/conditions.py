@@ -86,7 +86,7 @@ def _side(plan: Plan, side: Var | Const, kind: Type) -> Sql:
     return Sql(widening(f"l.{plan.bound[side.name]}", plan.rule.types[side.name], kind))
 
 
-def settle(plan: Plan, literals: Sequence[Literal], exclude: Callable[[Plan, Atom], None]) -> None:
+def settle(plan: Plan, literals: Sequence[Literal], exclude: Callable[[Atom], None]) -> None:
     """What is left, in the order of the normal form: DuckDB where it can, functions in Python."""
     called: list[Literal] = []
     computed: dict[str, tuple[Let, str]] = {}
@@ -101,7 +101,7 @@ def settle(plan: Plan, literals: Sequence[Literal], exclude: Callable[[Plan, Ato
         if step is None and isinstance(literal, Negation):
             _call(plan, called)
             called = []
-            exclude(plan, literal.atom)
+            exclude(literal.atom)
         elif step is None:
             called.append(literal)
         else:

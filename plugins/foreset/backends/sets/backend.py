@@ -25,11 +25,10 @@ from foreset.ir.steps import (
     Procedure,
     Ref,
     Spread,
-    Step,
 )
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
-from foreset.machine.backend import Work
+from foreset.machine.backend import Backend, Work
 from foreset.machine.cycle_nodes import on_circles
 from foreset.machine.folding import fold_all
 from foreset.machine.machine import Machine
@@ -38,7 +37,7 @@ from foreset.values.groups import gather_all
 
 
 @dataclass(slots=True)
-class SetsBackend:
+class SetsBackend(Backend[Rows]):
     """The memory of one stratum."""
 
     versions: Memory
@@ -47,11 +46,9 @@ class SetsBackend:
 
     @property
     def patience(self) -> giving_up.Patience:
-        """As in process: both hold their rows in memory."""
         return giving_up.OF_PROCESS
 
     def derive(self, part: Derivation) -> Sequence[Rows]:
-        """The heads of the rules."""
         found: set[Row] = set()
         for rule in part.rules:
             for row in heads(rule, self.versions, part.within):
@@ -64,7 +61,6 @@ class SetsBackend:
         return [Rows(row for row in rows if not any(row in reading for reading in known))]
 
     def merge(self, target: Ref, source: Ref) -> None:
-        """Add the rows of another version."""
         self.versions.merge(target, source)
 
     def subtract(self, source: Ref, less: Sequence[Ref]) -> Sequence[Rows]:
@@ -72,8 +68,7 @@ class SetsBackend:
         return [Rows(set(self.versions.rows(source)).difference(*(self.versions.rows(ref) for ref in less)))]
 
     def tally(self, relation: str, counts: Sequence[Count]) -> Sequence[Rows]:
-        """Change the counters."""
-        counters, touched = self.counters.setdefault(relation, Counters()), set[Row]()
+        counters, touched = self._counters(relation), set[Row]()
         for count in counts:
             counter = 0 if count.counter is Counter.BASE else 1
             for rule in count.rules:
@@ -84,49 +79,38 @@ class SetsBackend:
         return [Rows(touched)]
 
     def pick(self, step: Pick) -> Sequence[Rows]:
-        """By their counters."""
-        counters = self.counters.setdefault(step.source.relation, Counters())
+        counters = self._counters(step.source.relation)
         rows = {row for row in self.versions.rows(step.source) if counters.stands(row, step.standing)}
         return self._without(rows, step.without)
 
-    def forget(self, relation: str) -> None:
-        """Start from zero."""
-        self.counters[relation] = Counters()
+    def _counters(self, relation: str) -> Counters:
+        return self.counters.setdefault(relation, self.uncounted(relation))
+
+    def uncounted(self, _: str) -> Counters:
+        return Counters()
 
     def impossible(self, relation: str) -> Row | None:
-        """A row with a counter below zero."""
-        return self.counters.setdefault(relation, Counters()).impossible()
+        return self._counters(relation).impossible()
 
     def group(self, step: Group) -> Sequence[Rows]:
-        """Gathered from the members."""
         gathered = gather_all(self.versions.rows(step.source), step.aggregation, step.rule)
         return [Rows((*group, *row) for group, row in gathered.items())]
 
     def aggregate(self, step: Aggregate) -> tuple[Sequence[Rows], Sequence[Rows]]:
-        """Folded."""
         outcome = fold_all(step, self.versions.rows)
         self.work.groups += outcome.touched
         self.work.gathered += outcome.read
         return [Rows(outcome.plus)], [Rows(outcome.minus)]
 
     def circles(self, step: Circles) -> Sequence[Rows]:
-        """Exactly those on a circle."""
         return [Rows(on_circles(self.versions.rows(step.source)))]
 
     def spread(self, step: Spread) -> tuple[Sequence[Rows], Sequence[Rows]]:
-        """Both fixpoints, compared."""
         old, new = (spread_out(step, self.versions, version) for version in (Version.OLD, Version.FULL))
         return [Rows(new - old)], [Rows(old - new)]
 
     def follow(self, step: Follow) -> Sequence[Rows]:
-        """Looked up by all rows of the links."""
         return [Rows(followed(step, self.versions))]
-
-    def keep_near(self, body: Sequence[Step]) -> None:
-        """All is near."""
-
-    def after_step(self) -> None:
-        """Python forgets by itself."""
 
 
 def run(

@@ -39,7 +39,7 @@ from foreset.ir.steps import (
 )
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
-from foreset.machine.backend import Work
+from foreset.machine.backend import Backend, Work
 from foreset.plan import giving_up
 from foreset.store.spark_values import collected
 from foreset.store.types import column_names
@@ -52,7 +52,7 @@ MANY_PIECES = 16  # a version in more pieces is put together, or its unions grow
 
 
 @dataclass(slots=True)
-class SparkBackend:
+class SparkBackend(Backend[Piece]):
     """The frames of one stratum."""
 
     versions: Frames
@@ -61,7 +61,6 @@ class SparkBackend:
 
     @property
     def patience(self) -> giving_up.Patience:
-        """Rows cost little beside rounds."""
         return giving_up.OF_SPARK
 
     def derive(self, part: Derivation) -> Sequence[Piece]:
@@ -81,7 +80,6 @@ class SparkBackend:
         return self._cut(self.versions.without(candidates, refs)) if candidates.rows else candidates
 
     def merge(self, target: Ref, source: Ref) -> None:
-        """The pieces of both."""
         pieces = (*self.versions.stored(target), *self.versions.parts(source))
         if len(pieces) > MANY_PIECES:
             pieces = (self._cut(union([piece.frame for piece in pieces])),)
@@ -112,32 +110,28 @@ class SparkBackend:
         found = [frame for rule in part.rules if (frame := derive(rule, self.versions)) is not None]
         return [frame.withColumn("base", base).withColumn("recursive", recursive) for frame in found]
 
-    def _counters(self, relation: str) -> CounterFrames:
-        return self.counters.setdefault(relation, CounterFrames(len(self.versions.schemas[relation])))
-
     def pick(self, step: Pick) -> Sequence[Piece]:
         """Looked up in the stored counters and in this run's changes."""
         rows = self.versions.read(step.source)
         standing = self._counters(step.source.relation).standing(rows, step.standing)
         return [self._cut_without(standing, step.without)]
 
-    def forget(self, relation: str) -> None:
-        """Nothing stored any more, and no changes."""
-        self.counters[relation] = CounterFrames(len(self.versions.schemas[relation]))
+    def _counters(self, relation: str) -> CounterFrames:
+        return self.counters.setdefault(relation, self.uncounted(relation))
+
+    def uncounted(self, relation: str) -> CounterFrames:
+        return CounterFrames(len(self.versions.schemas[relation]))
 
     def impossible(self, relation: str) -> Row | None:
-        """A row whose counters cannot be."""
         wrong = self._counters(relation).impossible()
         kinds = self.versions.schemas[relation]
         rows = collected(wrong.select(*column_names(len(kinds))).limit(1), kinds) if wrong is not None else []
         return rows[0] if rows else None
 
     def group(self, step: Group) -> Sequence[Piece]:
-        """One action."""
         return aggregates.group(step, self.versions)
 
     def aggregate(self, step: Aggregate) -> tuple[Sequence[Piece], Sequence[Piece]]:
-        """Folded in frames."""
         return aggregates.aggregate(step, self.versions)
 
     def circles(self, step: Circles) -> Sequence[Piece]:
@@ -149,11 +143,9 @@ class SparkBackend:
         return [self._cut(nodes.distinct())]
 
     def spread(self, step: Spread) -> tuple[Sequence[Piece], Sequence[Piece]]:
-        """By way of the driver."""
         return spread(step, self.versions)
 
     def follow(self, step: Follow) -> Sequence[Piece]:
-        """One action."""
         rows = follow(step, self.versions)
         return () if rows is None else [self._cut(rows)]
 
@@ -162,9 +154,6 @@ class SparkBackend:
         for ref in {stored for named in read_by(body) for stored in self.versions.stored_for(named)}:
             pieces = self.versions.stored(ref)
             self.versions.put(ref, *(self._cut(piece.frame) if _worth_keeping(piece) else piece for piece in pieces))
-
-    def after_step(self) -> None:
-        """Spark cleans up after itself."""
 
     def _cut(self, frame: DataFrame, rules: tuple[Rule, ...] = ()) -> Piece:
         try:
