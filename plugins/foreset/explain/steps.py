@@ -13,7 +13,8 @@ from typing import assert_never
 from foreset.explain.groups import held_by
 from foreset.explain.notation import Columns, readable
 from foreset.ir.aggregates import Aggregation, Upkeep
-from foreset.ir.rules import Rule, atoms
+from foreset.ir.reads import named_by
+from foreset.ir.rules import Rule
 from foreset.ir.steps import (
     Aggregate,
     AssertCounts,
@@ -205,7 +206,7 @@ _STORED = {
 
 
 def _meanings(procedure: Procedure) -> Iterator[Line]:
-    used = {version for step in procedure.steps for version in _versions(step)}
+    used = {ref.version for ref in named_by(procedure.steps)}
     for version in Version:
         if version in used and version in _STORED:
             yield Line("state", f"{version:<11} {_STORED[version]}")
@@ -213,44 +214,3 @@ def _meanings(procedure: Procedure) -> Iterator[Line]:
             shape = VIRTUAL[version]
             text = " ".join((shape.base, *(f"- {v}" for v in shape.less), *(f"+ {v}" for v in shape.more)))
             yield Line("state", f"{version:<11} {text}")
-
-
-def _versions(step: Step) -> Iterator[Version]:  # noqa: C901, PLR0912 - one case for each step
-    match step:
-        case Derive(parts=parts):
-            for part in parts:
-                refs = (part.target, *((part.within,) if part.within else ()), *part.without)
-                yield from (ref.version for ref in refs)
-                yield from _versions_of(part.rules)
-        case Tally(parts=counts):
-            for count in counts:
-                yield from _versions_of(count.rules)
-            yield Version.TOUCHED
-        case Merge(target=target, source=source):
-            yield from (target.version, source.version)
-        case Subtract(target=target, source=source, less=without) | Pick(target=target, source=source, without=without):
-            yield from (ref.version for ref in (target, source, *without))
-        case Circles(target=target, source=source):
-            yield from (target.version, source.version)
-        case Spread():
-            yield from (ref.version for ref in (*step.reads, *step.writes))
-        case Follow(target=target, source=source, links=links):
-            yield from (target.version, source.version)
-            yield from _versions_of(links)
-        case Repeat(body=body):
-            for inner in body:
-                yield from _versions(inner)
-        case Forget() | AssertCounts():
-            return
-        case Group(target=target, source=source):
-            yield from (target.version, source.version)
-        case Aggregate(aggregation=aggregation):
-            yield from (Version.OLD, Version.PLUS, Version.MINUS)
-            if aggregation.upkeep is not Upkeep.INVERTIBLE:
-                yield Version.NEW
-        case _:
-            assert_never(step)
-
-
-def _versions_of(rules: Iterable[Rule]) -> Iterator[Version]:
-    return (atom.version for rule in rules for atom, _ in atoms(rule))

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import assert_never
 
+from foreset.ir.aggregates import Upkeep
 from foreset.ir.rules import Rule, atoms, literal_variables
 from foreset.ir.steps import (
+    Aggregate,
     AssertCounts,
     Circles,
     Derive,
     Follow,
     Forget,
+    Group,
     Merge,
     Pick,
     Procedure,
@@ -24,6 +28,8 @@ from foreset.ir.steps import (
 )
 from foreset.ir.terms import Var
 from foreset.ir.versions import VIRTUAL, Version
+
+_CHANGES = (Version.PLUS, Version.MINUS)
 
 
 def handed_over(procedure: Procedure) -> tuple[Ref, ...]:
@@ -42,6 +48,14 @@ def read_by(steps: Sequence[Step]) -> frozenset[Ref]:
     """The versions that `steps` name, virtual ones as they stand."""
     inner = (read_by(step.body) for step in steps if isinstance(step, Repeat))
     return frozenset(ref for step in steps for ref in _read(step)).union(*inner)
+
+
+def named_by(steps: Iterable[Step]) -> Iterator[Ref]:
+    """The versions that `steps` read or assign, virtual ones as they stand."""
+    for step in steps:
+        yield from (*_read(step), *_written(step))
+        if isinstance(step, Repeat):
+            yield from named_by(step.body)
 
 
 def places_read(steps: Iterable[Step], relation: str) -> frozenset[int] | None:
@@ -88,7 +102,7 @@ def _awaited(steps: Iterable[Step], assigned: set[Ref]) -> set[Ref]:
     return found
 
 
-def _read(step: Step) -> Iterator[Ref]:  # noqa: C901 - one case for each step
+def _read(step: Step) -> Iterator[Ref]:  # noqa: C901, PLR0912 - one case for each step
     match step:
         case Derive(parts=parts):
             for part in parts:
@@ -103,8 +117,12 @@ def _read(step: Step) -> Iterator[Ref]:  # noqa: C901 - one case for each step
             yield from (source, *less)
         case Pick(source=source, without=without):
             yield from (source, *without)
-        case Circles(source=source):
+        case Circles(source=source) | Group(source=source):
             yield source
+        case Aggregate(relation=relation, aggregation=aggregation):
+            yield from (Ref(relation, Version.OLD), *(Ref(aggregation.members, version) for version in _CHANGES))
+            if aggregation.upkeep is not Upkeep.INVERTIBLE:
+                yield Ref(aggregation.members, Version.NEW)
         case Spread():
             yield from step.reads
         case Follow(source=source, links=links):
@@ -113,6 +131,8 @@ def _read(step: Step) -> Iterator[Ref]:  # noqa: C901 - one case for each step
             yield from until_empty
         case Forget() | AssertCounts():
             return
+        case _:
+            assert_never(step)
 
 
 def _written(step: Step) -> Iterator[Ref]:
@@ -127,14 +147,19 @@ def _written(step: Step) -> Iterator[Ref]:
             | Pick(target=target)
             | Circles(target=target)
             | Follow(target=target)
+            | Group(target=target)
         ):
             yield target
+        case Aggregate(relation=relation):
+            yield from (Ref(relation, version) for version in _CHANGES)
         case Spread():
             yield from step.writes
         case Repeat(body=body):
             yield from (ref for inner in body for ref in _written(inner))
         case Forget() | AssertCounts():
             return
+        case _:
+            assert_never(step)
 
 
 def _in_rules(rules: Iterable[Rule]) -> Iterator[Ref]:
