@@ -12,9 +12,10 @@ from itertools import product
 from random import Random
 
 import pytest
+from tests.same_constraints import equivalent, same_sets
 
 from foreset.constraints.calls import equals, resolve
-from foreset.constraints.decide import covered, equivalent, same_sets
+from foreset.constraints.decide import covered
 from foreset.constraints.form import Constraint, Linear, Literal, Member, Not, constraint, linear
 from foreset.constraints.instances import contains
 from foreset.constraints.simplify import simplify

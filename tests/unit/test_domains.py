@@ -17,7 +17,7 @@ import pytest
 from deltalake import write_deltalake
 
 from foreset.domains import registry
-from foreset.domains.asking import Calls, differential, held_back, recorded
+from foreset.domains.asking import Calls, held_back, recorded
 from foreset.domains.builtin import PythonDomain, inside
 from foreset.domains.connections import from_environment
 from foreset.domains.http import HttpPolicy
@@ -292,8 +292,11 @@ def test_differential_of_two_refreshes(tmp_path: Path) -> None:
     calls(tmp_path, provider, "1").answers(COUNTED, ASK, [(1,), (2,)])
     provider.table = {(1,): [11, 12]}
     calls(tmp_path, provider, "2").answers(COUNTED, ASK, [(1,)])
-    before, after = (recorded(str(tmp_path / run), COUNTED, ASK) for run in "12")
-    assert differential(before, after) == ({(1, 12)}, {(1, 10)})
+    before, after = (
+        {(*args, *row) for args, answer in recorded(str(tmp_path / run), COUNTED, ASK).items() for row in answer.rows}
+        for run in "12"
+    )
+    assert (after - before, before - after) == ({(1, 12)}, {(1, 10)})
 
 
 def test_unknown_providers_have_a_hint() -> None:

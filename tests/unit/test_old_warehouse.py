@@ -26,6 +26,7 @@ from tests.old_warehouse import (
     state,
     unpacked,
 )
+from tests.store_audit import faults
 
 from foreset.errors import Held
 
@@ -91,6 +92,7 @@ def test_a_refresh_that_was_killed_goes_on_where_it_stopped(name: str, tmp_path:
     assert changed(wh) == difference(expected(LATER), expected(PENDING))
     assert wh.rollback("reach", SEQ - 1) == SEQ + 2
     assert state(wh) == at(SEQ - 1)
+    assert faults(wh.layout("reach")) == []
 
 
 @pytest.mark.parametrize("name", ["calm", "committing"])

@@ -6,9 +6,9 @@ from collections.abc import Collection
 
 import pytest
 from tests.mediated_programs import lines, program, region, shown
+from tests.same_constraints import same_sets
 
 from foreset.constraints.calls import resolve
-from foreset.constraints.decide import same_sets
 from foreset.constraints.form import Member
 from foreset.constraints.instances import rows
 from foreset.constraints.text import print_constraint

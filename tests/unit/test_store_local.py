@@ -12,11 +12,11 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
+from tests.store_audit import faults
 
 from foreset.errors import EnvironmentFault, Fenced, UsageError
 from foreset.store import (
     arrow,
-    audit,
     delta,
     differentials,
     epochs,
@@ -317,20 +317,20 @@ def test_names_that_are_no_names_are_refused(layout: Layout, name: str) -> None:
 
 def test_an_audit_finds_what_was_lost_or_replaced(layout: Layout) -> None:
     history(layout, 3)
-    assert audit.faults(layout) == []
+    assert faults(layout) == []
     path = Path(layout.view("a"))
     part = next(path.rglob("*.parquet"))
     whole = part.read_bytes()
     part.write_bytes(whole[:-1])
-    assert any("bytes instead of" in fault for fault in audit.faults(layout))
+    assert any("bytes instead of" in fault for fault in faults(layout))
     part.unlink()
-    assert any("is missing" in fault for fault in audit.faults(layout))
+    assert any("is missing" in fault for fault in faults(layout))
     part.write_bytes(whole)
     entry = path / "_delta_log" / f"{3:020d}.json"
     entry.write_text(entry.read_text().replace('token\\": \\"', 'token\\": \\"x'))
-    assert any("not the one that was committed" in fault for fault in audit.faults(layout))
+    assert any("not the one that was committed" in fault for fault in faults(layout))
     entry.unlink()
-    assert any("cannot be opened" in fault for fault in audit.faults(layout))
+    assert any("cannot be opened" in fault for fault in faults(layout))
 
 
 def test_a_small_table_is_written_anew_before_it_has_many_files() -> None:

@@ -71,17 +71,6 @@ def entails(part: Constraint, other: Constraint) -> bool:
     return covered(part, (other,))
 
 
-def equivalent(left: Constraint, right: Constraint) -> bool:
-    """Both have the same solutions."""
-    return entails(left, right) and entails(right, left)
-
-
-def same_sets(left: Iterable[Constraint], right: Iterable[Constraint]) -> bool:
-    """The solutions of all of `left` together are those of all of `right`."""
-    ours, theirs = tuple(left), tuple(right)
-    return all(covered(part, theirs) for part in ours) and all(covered(part, ours) for part in theirs)
-
-
 def minus(part: Constraint, others: Iterable[Constraint]) -> Constraint:
     """The solutions of `part` that are none of any of `others`."""
     return conjunction(part, *(constraint([Not(other)]) for other in others))

@@ -28,14 +28,6 @@ def contains(part: Constraint, columns: Sequence[Variable], row: Row) -> bool:
     return satisfiable(bound(part, dict(zip(columns, row, strict=True))))
 
 
-def ground(part: Constraint, columns: Sequence[Variable]) -> Row | None:
-    """The one row that `part` names, if all its columns are equal to constants and nothing else is asked."""
-    found = {v: value for v in columns if (value := fixed(part, v)) is not None}
-    if len(found) < len(set(columns)) or len(part.literals) != len(found):
-        return None
-    return tuple(found[v] for v in columns)
-
-
 def fixed(part: Constraint, variable: Variable) -> Value:
     """The value that an equation of `part` gives to `variable`; None where none does."""
     for literal in part.literals:

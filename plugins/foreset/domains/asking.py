@@ -237,10 +237,3 @@ def _shown(args: Row) -> str:
 
 def _folder(folder: str, domain: Domain, function: DomainFunction) -> str:
     return f"{folder}/domains/{domain.name}.{function.name}"
-
-
-def differential(before: Answers, after: Answers) -> tuple[frozenset[Row], frozenset[Row]]:
-    """What came and what went, as rows of arguments and results: the function as a relation."""
-    old = {(*args, *row) for args, answer in before.items() for row in answer.rows}
-    new = {(*args, *row) for args, answer in after.items() for row in answer.rows}
-    return frozenset(new - old), frozenset(old - new)

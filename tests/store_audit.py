@@ -1,4 +1,4 @@
-"""Is a warehouse what its manifest says? For `foreset doctor`, after a restore from backup, and in tests."""
+"""Is a warehouse what its manifest says: are all tables, versions and differentials there, as they were committed?"""
 
 from __future__ import annotations
 
