@@ -27,7 +27,7 @@ from foreset.orchestrate.dags_folder import FILES, dags_folder
 from foreset.orchestrate.places import Places
 from foreset.orchestrate.specs import load_groups
 from foreset.plan.stages import Stage
-from foreset.store.capture import faults
+from foreset.store.capture import errors
 
 pytestmark = pytest.mark.airflow
 
@@ -223,8 +223,8 @@ def test_what_a_task_found_makes_others_needless(specs: Path) -> None:
     ("error", "final"),
     [(SpecError([]), True), (VerificationFailed("x"), True), (QualityFailed("x"), True), (Fenced("x"), True),
      (EvaluationError("x"), True), (EnvironmentFault("x"), False), (SourceError("x"), True),
-     (faults.missing_table("edge", "/nowhere"), True), (faults.unreadable("edge", "/lake", "reset"), False),
-     (faults.no_permission("edge", "/lake", "403"), True), (DomainFailed("x"), False)],
+     (errors.missing_table("edge", "/nowhere"), True), (errors.unreadable("edge", "/lake", "reset"), False),
+     (errors.no_permission("edge", "/lake", "403"), True), (DomainFailed("x"), False)],
 )  # fmt: skip
 def test_only_what_may_pass_the_next_time_is_tried_again(
     specs: Path, monkeypatch: pytest.MonkeyPatch, error: ForesetError, final: bool, tries_left: bool

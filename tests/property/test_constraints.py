@@ -11,7 +11,7 @@ from tests.property.random_constraints import A, B, Maker, P, T, U, V, in_values
 from tests.same_constraints import equivalent, same_sets
 
 from foreset.constraints.decide import canonical, covered, entails, minus, satisfiable
-from foreset.constraints.faults import Undecided
+from foreset.constraints.errors import Undecided
 from foreset.constraints.form import FALSE, Constraint, Not, conjunction, constraint
 from foreset.constraints.instances import contains, rows
 from foreset.constraints.read import read_constraint

@@ -15,7 +15,7 @@ from foreset.backends.duckdb.types import from_duck, to_arrow
 from foreset.ir.functions import type_of
 from foreset.ir.terms import Call, Const, Row, Term, Value, Var
 from foreset.ir.types import BIGINT, DOUBLE, INT, SMALLINT, STRING, Type, decimal, integral_range
-from foreset.values.failure import Failure
+from foreset.values.errors import Failure
 from foreset.values.terms import read_term
 from foreset.verify.exact_terms import ExactTerms, Unsaid
 

@@ -30,7 +30,7 @@ from foreset.reports.model import State
 from foreset.reports.pages import run_page
 from foreset.reports.reading import latest_run, read_history, read_run
 from foreset.store.attempts import last_failure
-from foreset.store.capture import faults
+from foreset.store.capture import errors
 from foreset.store.layout import Layout
 from foreset.store.manifest import newest
 from foreset.store.rollback import roll_back
@@ -206,7 +206,7 @@ def test_a_task_that_was_killed_is_told_of_by_its_scheduler(world: World) -> Non
     note_ended(world.root, "reach", Request("r1"), "stratum-2", "Task did not emit heartbeat")
     assert last_failure(layout, 0).message == "Task did not emit heartbeat"
     final = RuntimeError("as a scheduler wraps it")
-    final.__cause__ = faults.missing_table("edge", "/nowhere")
+    final.__cause__ = errors.missing_table("edge", "/nowhere")
     note_ended(world.root, "reach", Request("r1"), "open", final)
     assert last_failure(layout, 0).error == "SourceError"
     note_ended(world.root, "reach", Request("r1"), "open", None)
@@ -229,7 +229,7 @@ def test_a_torn_record_is_none_and_a_missing_disk_hides_no_fault(world: World, t
 
 @pytest.mark.parametrize(("error", "command"), [
     (EnvironmentFault("x"), "foreset doctor"), (RuntimeError("x"), "foreset refresh g"),
-    (faults.unreadable("a", "b", "c"), "foreset refresh g"), (ForesetError("x"), "foreset refresh g"),
+    (errors.unreadable("a", "b", "c"), "foreset refresh g"), (ForesetError("x"), "foreset refresh g"),
 ])  # fmt: skip
 def test_each_kind_of_failure_has_its_command(error: Exception, command: str) -> None:
     assert next_command(error, "g") == described(error, "g")["next"] == command

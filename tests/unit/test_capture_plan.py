@@ -10,7 +10,7 @@ import pytest
 from foreset.errors import SourceError
 from foreset.ir.program import Column, Source
 from foreset.ir.types import parse_type
-from foreset.store.capture.faults import condition_of, history_is_lost
+from foreset.store.capture.errors import condition_of, history_is_lost
 from foreset.store.capture.log import (
     Commit,
     Metadata,

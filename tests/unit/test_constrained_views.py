@@ -12,7 +12,7 @@ from tests.cli_runner import foreset as cli
 from tests.roads import FEED
 
 import foreset
-from foreset.constraints.faults import Infinite
+from foreset.constraints.errors import Infinite
 from foreset.domains import registry
 from foreset.errors import UsageError
 from foreset.warehouse import Warehouse

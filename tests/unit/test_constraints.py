@@ -8,7 +8,7 @@ from tests.same_constraints import equivalent
 from foreset.constraints import solver
 from foreset.constraints.calls import resolve
 from foreset.constraints.decide import canonical, entails, satisfiable
-from foreset.constraints.faults import BadConstraint, Infinite, Unanswered, Unbound, Undecided
+from foreset.constraints.errors import BadConstraint, Infinite, Unanswered, Unbound, Undecided
 from foreset.constraints.form import Constraint, Member
 from foreset.constraints.instances import bound, contains, rows
 from foreset.constraints.read import read_constraint

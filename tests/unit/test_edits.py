@@ -8,7 +8,7 @@ import pytest
 from tests.cli_runner import foreset as cli
 from tests.roads import CLOSURE, DEAD_END, GROUP, World, closed, words
 
-from foreset.constraints.faults import Infinite
+from foreset.constraints.errors import Infinite
 from foreset.errors import UsageError
 from foreset.refresh.committing import engine_version
 from foreset.store.rollback import roll_back

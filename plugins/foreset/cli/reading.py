@@ -55,7 +55,7 @@ def show(
     Of a view that is kept by constraints it shows the entries.
     """
     from foreset.cli.opening import opened
-    from foreset.constraints.faults import Infinite
+    from foreset.constraints.errors import Infinite
 
     wh = opened(warehouse, specs)
     try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
 
-from foreset.constraints.faults import BadConstraint
+from foreset.constraints.errors import BadConstraint
 from foreset.constraints.form import Literal, linear, text
 from foreset.constraints.sorts import NUMBER, TEXT, Sort, Variable, sort_of_value, ticks
 from foreset.diagnostics import Span

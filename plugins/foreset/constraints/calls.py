@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 from foreset.constraints.decide import satisfiable
-from foreset.constraints.faults import Unanswered, Unbound
+from foreset.constraints.errors import Unanswered, Unbound
 from foreset.constraints.form import FALSE, Constraint, Linear, Literal, Member, Not, Text, constraint, linear, text
 from foreset.constraints.intervals import only_variable, values
 from foreset.constraints.simplify import simplify

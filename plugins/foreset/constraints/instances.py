@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from foreset.constraints.calls import equals
 from foreset.constraints.decide import satisfiable
-from foreset.constraints.faults import Infinite
+from foreset.constraints.errors import Infinite
 from foreset.constraints.form import FALSE, Constraint, Linear, Literal, Text, constraint, linear
 from foreset.constraints.intervals import only_variable, values
 from foreset.constraints.simplify import project, simplify

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from foreset.constraints.build import comparison, lookup
-from foreset.constraints.faults import BadConstraint
+from foreset.constraints.errors import BadConstraint
 from foreset.constraints.form import FALSE, Constraint, Literal, Member, Not, Operand, constraint, linear
 from foreset.constraints.sorts import NUMBER, Sort, Variable, sort_of
 from foreset.ir.rules import Comparison

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from foreset.constraints.build import comparison
-from foreset.constraints.faults import BadConstraint
+from foreset.constraints.errors import BadConstraint
 from foreset.constraints.form import Constraint, Literal, Member, Not, Operand, constraint
 from foreset.constraints.sorts import Variable, sort_of
 from foreset.ir.domains import DomainFunction

@@ -10,7 +10,7 @@ import os
 import threading
 from typing import Any, TypeAlias, assert_never
 
-from foreset.constraints.faults import BadConstraint, Undecided
+from foreset.constraints.errors import BadConstraint, Undecided
 from foreset.constraints.form import Constraint, Linear, Literal, Member, Not, Operand, Text
 from foreset.constraints.sorts import TEXT, Sort, Variable, sort_of_value, ticks
 from foreset.constraints.text import print_constraint

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from foreset.constraints.faults import Undecided
+from foreset.constraints.errors import Undecided
 from foreset.constraints.form import Constraint, Literal, Member, Not, Operand, Text, negated, variables
 from foreset.constraints.sorts import TEXT, Variable
 from foreset.constraints.text import print_constraint

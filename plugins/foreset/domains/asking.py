@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from foreset.constraints.faults import Unanswered
+from foreset.constraints.errors import Unanswered
 from foreset.constraints.form import Member
 from foreset.domains.answers import digest, from_json, to_json, typed
 from foreset.domains.provider import Access, Answer, DomainFailed, Given, Provider, failure

@@ -26,7 +26,7 @@ from foreset.inverses.long_runs import broken_in_long_runs
 from foreset.ir.aggregates import Definition, Fold, InPython
 from foreset.ir.program import Program
 from foreset.rewrite.pipeline import Prepared
-from foreset.values.failure import Failure
+from foreset.values.errors import Failure
 
 MOST = 24  # members that are tried with each other
 STEPS = 12_000  # adds of long runs, for all aggregates of a spec together

@@ -14,7 +14,7 @@ from foreset.inverses.fold_laws import Law, Machine, after, in_any_order, merged
 from foreset.inverses.fold_solver import Encoder, Expr, Typed, Unsupported, ticks_of, value_of
 from foreset.ir.aggregates import STATE, Fold, InPython
 from foreset.ir.terms import Call, Const, Row, Term, Value
-from foreset.values.failure import Failure
+from foreset.values.errors import Failure
 
 _DEEPEST = 5  # adds before the law is asked about
 _TOO_HARD = 2  # questions without an answer: the deeper ones are no easier

@@ -9,7 +9,7 @@ from foreset.ir.aggregates import Fold
 from foreset.ir.terms import Row, Value
 from foreset.ir.text import print_value
 from foreset.values.aggregates import Step, step_of
-from foreset.values.failure import Failure
+from foreset.values.errors import Failure
 
 _SHOWN = 4  # members of a long way to a state
 

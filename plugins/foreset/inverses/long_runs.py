@@ -11,7 +11,7 @@ from foreset.inverses.fold_laws import Machine, after, in_any_order, is_overflow
 from foreset.inverses.fold_samples import members, random_member
 from foreset.ir.terms import Row, Value
 from foreset.ir.text import print_value
-from foreset.values.failure import Failure
+from foreset.values.errors import Failure
 
 SECONDS = 1.0  # of CPU: only functions in Python that take long come to it
 _LARGEST = 2_000  # characters or items of a state that grows

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from foreset.constraints.calls import Answers, resolve
 from foreset.constraints.decide import canonical, satisfiable
-from foreset.constraints.faults import BadConstraint
+from foreset.constraints.errors import BadConstraint
 from foreset.constraints.form import TRUE, Constraint, conjunction
 from foreset.constraints.instances import contains
 from foreset.constraints.read import read_constraint

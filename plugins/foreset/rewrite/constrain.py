@@ -8,7 +8,7 @@ from dataclasses import replace
 from foreset.analyse import constrained, lint, names, types
 from foreset.analyse.faults import constrained as faults
 from foreset.constraints.decide import satisfiable
-from foreset.constraints.faults import BadConstraint
+from foreset.constraints.errors import BadConstraint
 from foreset.constraints.rows import CONSTRAINT
 from foreset.constraints.rules import Functions, constraint_of
 from foreset.constraints.sorts import sort_of

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from foreset.constraints.decide import satisfiable
-from foreset.constraints.faults import BadConstraint
+from foreset.constraints.errors import BadConstraint
 from foreset.constraints.form import Constraint, Linear, Literal, Text
 from foreset.constraints.instances import rows
 from foreset.constraints.read import read_constraint

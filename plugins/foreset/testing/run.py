@@ -27,7 +27,7 @@ from foreset.plan.translate import MAINTAINING
 from foreset.rewrite.pipeline import as_written
 from foreset.testing.compare import ASKING, Difference, Night, against, delta, difference, night_of
 from foreset.testing.replica import Chooser, Delta, Replica, Rows
-from foreset.values.failure import Failure
+from foreset.values.errors import Failure
 
 INTERNAL = "internal error: "
 REPORT = "this is a fault of Foreset: please report it with this spec; `foreset --debug test` shows the traceback"

@@ -15,7 +15,7 @@ from typing import Any
 from foreset.ir.aggregates import OTHER, STATE, SUMS, Accumulator, Aggregation, Fold, InPython, Kind, Part, Upkeep
 from foreset.ir.terms import Row, Value
 from foreset.ir.values import DECIMALS, Misfit, canonical_float, coerce, sort_key
-from foreset.values.failure import Failure
+from foreset.values.errors import Failure
 from foreset.values.numbers import scaled
 from foreset.values.terms import read_as
 from foreset.values.widen import widener

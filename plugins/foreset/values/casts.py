@@ -11,7 +11,7 @@ from typing import Any
 from foreset.ir.terms import Value
 from foreset.ir.types import Type
 from foreset.ir.values import canonical
-from foreset.values.failure import Failure
+from foreset.values.errors import Failure
 from foreset.values.moments import as_date, midnight
 from foreset.values.numbers import half_up, scaled, within
 

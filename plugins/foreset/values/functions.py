@@ -11,7 +11,7 @@ from foreset.ir.functions import ALL, COMPARING, SIGNATURES
 from foreset.ir.terms import Row, Value
 from foreset.ir.types import Type
 from foreset.values import casts, moments, numbers, texts
-from foreset.values.failure import Failure
+from foreset.values.errors import Failure
 from foreset.values.widen import widened
 
 Kinds = tuple[Type, ...]

@@ -11,7 +11,7 @@ from foreset.ir.rules import Rule, owner
 from foreset.ir.terms import Row, Var
 from foreset.ir.text import print_value
 from foreset.values.aggregates import gathered, groups_of
-from foreset.values.failure import Failure
+from foreset.values.errors import Failure
 
 
 def gather_all(rows: Iterable[Row], aggregation: Aggregation, rule: Rule) -> dict[Row, Row]:

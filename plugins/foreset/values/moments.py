@@ -6,7 +6,7 @@ import calendar
 import datetime as dt
 from typing import Any
 
-from foreset.values.failure import Failure
+from foreset.values.errors import Failure
 
 
 def day_of_week(value: dt.date) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 from foreset.ir.terms import Row, Value
 from foreset.ir.types import BIGINT, Type, integral_range
 from foreset.ir.values import DECIMALS, NAN, as_scaled, canonical
-from foreset.values.failure import Failure
+from foreset.values.errors import Failure
 
 Kinds = tuple[Type, ...]
 _PRODUCTS = Context(prec=39, rounding=ROUND_HALF_UP)  # Spark multiplies with one digit more than it keeps

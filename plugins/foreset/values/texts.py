@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foreset.values.failure import Failure
+from foreset.values.errors import Failure
 
 TO_THE_END = 2**31 - 1
 # Capitals and small letters that came with Unicode 16: Spark knows them, Python before 3.14 does not.

@@ -11,7 +11,7 @@ import numpy as np
 from foreset.ir.rules import Comparison, Let, Literal, Rule, Test, literal_variables, nullable
 from foreset.ir.terms import Const, Row, Value, Var
 from foreset.ir.types import Type
-from foreset.values.failure import Failure
+from foreset.values.errors import Failure
 from foreset.values.terms import compile_comparison, compile_test, equal, read_as
 from foreset.values.widen import widened
 from foreset.verify.binding_order import Passage, Schemas, Stage, Use

@@ -17,7 +17,7 @@ from foreset.ir.rules import Rule
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.values.aggregates import gathered, groups_of
-from foreset.values.failure import Failure
+from foreset.values.errors import Failure
 from foreset.verify.binding_order import Asked
 from foreset.verify.value_numbering import Codes, Numbers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from foreset.constraints.faults import BadConstraint
+from foreset.constraints.errors import BadConstraint
 from foreset.diagnostics import Diagnostic, Severity, Span, did_you_mean
 from foreset.ir.types import Type
 

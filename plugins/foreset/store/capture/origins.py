@@ -14,7 +14,7 @@ from foreset.errors import SourceError
 from foreset.ir.program import Source
 from foreset.ir.types import fits, parse_type
 from foreset.store import manifest, signed
-from foreset.store.capture import faults
+from foreset.store.capture import errors
 from foreset.store.capture.feed import NET, read_feed, read_version
 from foreset.store.capture.log import Commit, Metadata
 from foreset.store.capture.plan import Facts
@@ -66,7 +66,7 @@ def open_origin(
         raise SourceError(f"source `{source.name}` names no table", "give it `table:` or `view:` in the spec")
     try:
         table = open_table(source.name, table_path(root, source.table), spark, version)
-    except faults.NoSuchTable as missing:
+    except errors.NoSuchTable as missing:
         raise missing.advised(_near(root, source.table)) from missing
     return TableOrigin(spark, source, table, used_by)
 
@@ -225,9 +225,9 @@ class ViewOrigin:
             found = declared.get(column.name)
             kind = parse_type(found) if found else None
             if found is None or kind is None:
-                return faults.missing_column(self.source.name, column.name, self.used_by, versions, None)
+                return errors.missing_column(self.source.name, column.name, self.used_by, versions, None)
             if not fits(kind, column.type):
-                return faults.misfit_column(
+                return errors.misfit_column(
                     self.source.name, column.name, found, str(column.type), self.used_by, versions
                 )
             fitted.append(PinnedColumn(column.name, str(kind), column.name))

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from foreset.store.capture import faults
+from foreset.store.capture import errors
 from foreset.store.capture.log import Metadata, can_rebuild, checkpoints, commit_name, commit_versions, parse_commit
 from foreset.store.capture.versions import SourceTable, fault_of
 from foreset.store.layout import join
@@ -56,14 +56,14 @@ def open_with_spark(spark: SparkSession, name: str, path: str, version: int | No
         newest = max([*commit_versions(names), *checkpoints(names)], default=None)
         at = newest if version is None else version
         if newest is None or at is None:
-            raise faults.not_a_delta_table(name, path)
+            raise errors.not_a_delta_table(name, path)
         if not can_rebuild(names, at):
-            raise faults.corrupt_log(name, path, f"commits of version {at} or before are missing")
+            raise errors.corrupt_log(name, path, f"commits of version {at} or before are missing")
         return SourceTable(name, path, at, _metadata(files, names, at), None, files)
     except PySparkException as error:
         raise fault_of(name, path, error, missing=isinstance(cause, TableNotFoundError)) from cause
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise faults.corrupt_log(name, path, faults.first_line(error)) from error
+        raise errors.corrupt_log(name, path, errors.first_line(error)) from error
 
 
 def _metadata(files: SparkLog, names: Collection[str], version: int) -> Metadata:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from foreset.ir.program import Source
-from foreset.store.capture import faults
+from foreset.store.capture import errors
 from foreset.store.capture.feed import difference
 from foreset.store.capture.here import stage_here
 from foreset.store.capture.origins import Origin, open_origin
@@ -90,7 +90,7 @@ def capture(
         raise way.error
     pin = origin.pin()
     if to is not None and (pin.table_id, pin.commit) != (to.table_id, to.commit):
-        raise faults.replaced_meanwhile(source.name, origin.place, to.version)
+        raise errors.replaced_meanwhile(source.name, origin.place, to.version)
     found: Differential | None = None
     while not isinstance(way, Reload):
         try:
@@ -99,11 +99,11 @@ def capture(
         except Inconsistent as error:
             way = next_best(way, str(error), facts)
         except Exception as error:
-            if not faults.of_spark(error):
+            if not errors.of_spark(error):
                 raise
-            if not faults.history_is_lost(error):
-                raise faults.unreadable(source.name, origin.place, faults.first_line(error)) from error
-            way = next_best(way, faults.describe(error), facts)
+            if not errors.history_is_lost(error):
+                raise errors.unreadable(source.name, origin.place, errors.first_line(error)) from error
+            way = next_best(way, errors.describe(error), facts)
     assert not isinstance(way, Refuse)
     captured = Captured(source.name, recorded, pin, way, found, facts.old_lost)
     if captured.degraded:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from foreset.errors import SourceError
 from foreset.ir.program import Source
 from foreset.ir.types import Type, array, fits, parse_type
-from foreset.store.capture import faults
+from foreset.store.capture import errors
 from foreset.store.capture.log import Commit, LogFiles, Metadata, can_rebuild, commit_name, mark_of, read_commits
 from foreset.store.capture.source_pin import PinnedColumn, RecordedPin
 
@@ -55,7 +55,7 @@ class SourceTable:
         try:
             return read_commits(self.files, after, self.version)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise faults.corrupt_log(self.name, self.path, faults.first_line(error)) from error
+            raise errors.corrupt_log(self.name, self.path, errors.first_line(error)) from error
 
     def mark(self, version: int) -> str:
         """What tells the commit of `version` from another with the same number; "" when it was cleaned up."""
@@ -79,18 +79,18 @@ def fault_of(name: str, path: str, error: Exception, *, missing: bool) -> Source
     lines = str(error).lower().splitlines()
     text = "\n".join(line for line in lines if not line.lstrip().startswith("at "))  # without the stack
     if _FORBIDDEN.search(text) or isinstance(error, PermissionError):
-        return faults.no_permission(name, path, faults.first_line(error))
-    if missing or faults.condition_of(error) in (
+        return errors.no_permission(name, path, errors.first_line(error))
+    if missing or errors.condition_of(error) in (
         "PATH_NOT_FOUND",
         "DELTA_TABLE_NOT_FOUND",
         "DELTA_PATH_DOES_NOT_EXIST",
     ):
         if "no files in log segment" in text or "not a delta table" in text or "TABLE_NOT_FOUND" in str(error):
-            return faults.not_a_delta_table(name, path)
-        return faults.missing_table(name, path)
+            return errors.not_a_delta_table(name, path)
+        return errors.missing_table(name, path)
     if any(word in text for word in ("json", "gap", "contiguous", "corrupt", "parse", "checkpoint", "log segment")):
-        return faults.corrupt_log(name, path, faults.first_line(error))
-    return faults.unreadable(name, path, faults.first_line(error))
+        return errors.corrupt_log(name, path, errors.first_line(error))
+    return errors.unreadable(name, path, errors.first_line(error))
 
 
 # ---------------------------------------------------------------------------- columns
@@ -138,10 +138,10 @@ def fit_columns(
         if found is None:
             old = before.get(column.name.lower())
             now = renamed.get(old.stored) if old else None
-            return faults.missing_column(source.name, column.name, used_by, versions, now)
+            return errors.missing_column(source.name, column.name, used_by, versions, now)
         if found.type is None:
-            return faults.unknown_type(source.name, column.name, found.type_text, str(column.type), used_by)
+            return errors.unknown_type(source.name, column.name, found.type_text, str(column.type), used_by)
         if not fits(found.type, column.type):
-            return faults.misfit_column(source.name, column.name, str(found.type), str(column.type), used_by, versions)
+            return errors.misfit_column(source.name, column.name, str(found.type), str(column.type), used_by, versions)
         fitted.append(PinnedColumn(found.name, found.type_text, found.stored))
     return tuple(fitted)
