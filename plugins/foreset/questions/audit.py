@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from foreset.analyse.needs import needs_of
 from foreset.errors import SourceError, UsageError
-from foreset.refresh.checking import Ground, compare, open_quickly, published
+from foreset.refresh.checking import open_quickly, published
 from foreset.refresh.context import Stopwatch, read_as_written, read_spec
 from foreset.refresh.editing import edits_of
 from foreset.refresh.fits import fits
 from foreset.store import arrow, manifest
 from foreset.store.layout import Layout
 from foreset.verify.facts import SourceFacts
+from foreset.verify.judge import Ground, compare
 from foreset.verify.sample import Staged
 from foreset.verify.verdict import Verdict
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,12 +12,10 @@ import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 from pyarrow.dataset import Dataset
 
-from foreset.analyse.needs import Need, needs_of
+from foreset.analyse.needs import needs_of
 from foreset.errors import VerificationFailed
-from foreset.ir.program import Column, Program, Source
+from foreset.ir.program import Source
 from foreset.ir.rules import owner
-from foreset.ir.strata import Layering
-from foreset.ir.terms import Row, Value
 from foreset.plan import marks
 from foreset.plan.frozen import sample_size
 from foreset.plan.marks import VERIFY
@@ -35,19 +31,15 @@ from foreset.store import arrow, delta, manifest
 from foreset.store.capture.stage import folder
 from foreset.store.layout import Layout, is_local, table_path
 from foreset.store.rows import ViewPin
-from foreset.verify.asked import lacking
-from foreset.verify.entries import Draw, Plain, Rows, SignedFiles, holds, sampled
+from foreset.verify.entries import Plain, Rows, SignedFiles, holds
 from foreset.verify.facts import SourceFacts
-from foreset.verify.origins import Hint, Pairs, hints, near_goals, origins
-from foreset.verify.sample import LEAST_PER_VIEW, Claim, Staged, draw, shares, there
-from foreset.verify.solving import Solver, derived_near
-from foreset.verify.verdict import UNASKED, Mismatch, Verdict
+from foreset.verify.judge import Ground, compare
+from foreset.verify.sample import Staged
+from foreset.verify.verdict import Mismatch, Verdict
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-MOST_DERIVED = 200  # rows of a view that are looked for because the rules derive them
-DRAWING = 4  # views at the same time
 DRAWN_ROWS = 2_000_000  # of a larger source that changed, only the changed rows are drawn from
 
 
@@ -131,91 +123,6 @@ def _sampled(
         return compare(staged, *context.judge(), ground, size, context.run.seq)
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """What rows are held to."""
-
-    facts: SourceFacts
-    nearby: Callable[[str], Sequence[Rows]]  # rows of a source, among whose values absent rows are looked for
-    sizes: Mapping[str, int]  # rows of views, where that is known
-    needs: Sequence[Need]  # what has to have been asked
-
-
-def compare(
-    staged: Mapping[str, Staged],
-    program: Program,
-    layering: Layering,
-    ground: Ground,
-    size: int,
-    seed: int,
-) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:
-    """Draw rows from what is staged (or published), recompute them by the rules as written, and say what differs."""
-    if not staged or not size:
-        return {}, []
-    share = max(LEAST_PER_VIEW, size // len(staged))
-    each = shares(staged, size)
-    columns = program.columns_of()
-    schemas = {name: tuple(column.type for column in relation) for name, relation in columns.items()}
-    reaching = origins(layering, schemas)
-    near = _near(columns, reaching, ground.nearby, share // 4, seed)
-    with ThreadPoolExecutor(DRAWING) as pool:  # DuckDB draws, and leaves Python alone meanwhile
-        drawn = pool.map(lambda name: draw(staged[name], each[name], seed, near(name)), staged)
-        claims = dict(zip(staged, drawn, strict=True))
-    rows = {name: {claim.row for claim in found} for name, found in claims.items()}
-    asked = near_goals(staged, layering, reaching, near, seed)
-    true, beside = derived_near(rows, asked, layering, ground.facts, schemas, ground.sizes)
-    with ThreadPoolExecutor(DRAWING) as pool:
-        claims |= dict(pool.map(lambda name: (name, [*claims[name], *_derived(staged[name], beside[name])]), beside))
-    checked = {name: _kinds(found) for name, found in claims.items()}
-    mismatches = [
-        Mismatch(name, claim.row, claim.present, claim.kind)
-        for name, found in claims.items()
-        for claim in found
-        if claim.present is not (claim.row in true[name] or claim.kind == "derived")
-    ]
-
-    def parts(name: str) -> Sequence[Rows]:
-        if name not in staged:
-            return () if name in views else ground.nearby(name)
-        return staged[name].plus, staged[name].minus, staged[name].old
-
-    views = {view.name for view in program.views}
-    solver = Solver(layering, ground.facts, schemas, ground.sizes)
-    for asks, looked, unasked in lacking(ground.needs, columns, parts, staged, solver.answers, share, seed):
-        checked[asks][UNASKED] = checked[asks].get(UNASKED, 0) + looked
-        mismatches += [Mismatch(asks, row, claimed=False, kind=UNASKED) for row in sorted(unasked, key=repr)]
-    return checked, mismatches
-
-
-def _derived(staged: Staged, rows: set[Row]) -> list[Claim]:
-    """What the staged result says of rows that are derived: that is how a row is found that it has lost."""
-    some = sorted(rows, key=repr)[:MOST_DERIVED]
-    now = there(staged, some)
-    return [Claim(row, row in now, "derived") for row in some]
-
-
-def _near(
-    columns: Mapping[str, tuple[Column, ...]],
-    reaching: Mapping[str, Mapping[str, Pairs]],
-    nearby: Callable[[str], Sequence[Rows]],
-    size: int,
-    seed: int,
-) -> Callable[[str], list[Hint]]:
-    """What rows of sources say of a view's columns; a source is drawn from once, by columns that reach views."""
-
-    @functools.cache
-    def drawn(source: str) -> list[dict[int, Value]]:
-        needed = sorted({column for pairs in reaching.values() for _, column in pairs.get(source, ())})
-        picked = tuple(columns[source][column] for column in needed)
-        parts = sampled([Draw(part, size, seed) for part in nearby(source)], picked)
-        return [dict(zip(needed, row, strict=True)) for part in parts for row in part]
-
-    def near(view: str) -> list[Hint]:
-        return [hint for name, pairs in sorted(reaching.get(view, {}).items()) for hint in hints(pairs, drawn(name))]
-
-    return near
-
-
 def _fully(context: Context) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:
     checked: dict[str, dict[str, int]] = {}
     found: list[Mismatch] = []
@@ -248,13 +155,6 @@ def _sizes(context: Context) -> dict[str, int]:
         change, pin = staged_of(context, view.name), pin_of(context, view.name)
         found[view.name] = (pin.rows if pin else 0) + change.plus.rows - change.minus.rows
     return found
-
-
-def _kinds(claims: list[Claim]) -> dict[str, int]:
-    kinds: dict[str, int] = {}
-    for claim in claims:
-        kinds[claim.kind] = kinds.get(claim.kind, 0) + 1
-    return kinds
 
 
 def _staged(context: Context, view: str) -> Staged:
