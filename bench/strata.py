@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,8 @@ from foreset.ir.program import Program, is_hidden
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Layering
 from foreset.ir.versions import Version
-from foreset.machine.machine import Machine
-from foreset.plan.translate import COUNTED, refusal, translate
+from foreset.machine.stratum import Task, run_stratum
+from foreset.plan.translate import refusal, translate
 from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import load_text
 from foreset.store.types import column_names
@@ -101,10 +101,12 @@ def world(shape: Shape, size: Any, folder: Path) -> World:
         made.keep(name, rows)
     for strategy in ("counting", "stdel") if supported else ("counting",):
         program, layering = made.program(strategy)
-        backend = _backend(made, program, {}, list(tables))
+        backend = _backend(program)
+        files = _Files(made, backend, frozenset(tables))
         for stratum in layering.strata:
-            phases = translate(stratum, "recompute", counted=strategy == "counting").phases
-            Machine(backend, ROUNDS).run(*phases)
+            procedure = translate(stratum, "recompute", counted=strategy == "counting")
+            backend.versions.schemas |= procedure.helper_types
+            run_stratum(Task(procedure, stratum.reads, ROUNDS), files, files)
             for name in stratum.names:
                 if strategy == "counting" or is_hidden(name):
                     made.keep(name, backend.versions.arrow(backend.versions.whole(Ref(name, Version.PLUS))))
@@ -112,7 +114,6 @@ def world(shape: Shape, size: Any, folder: Path) -> World:
                     counters = backend.counters[name].current()
                     assert counters is not None
                     made.keep(f"{name}.counters", backend.versions.arrow(counters))
-                backend.versions.put(Ref(name, Version.OLD))
     return made
 
 
@@ -125,38 +126,68 @@ def _prepared(text: str) -> tuple[Program, Layering]:
     return found.program, found.layering
 
 
-def _backend(
-    made: World, program: Program, gone: Mapping[str, pa.Table], there: Sequence[str] = ()
-) -> DuckDBBackend:
-    """A reader whose inputs are the files (of what is `there`), less what goes."""
+def _backend(program: Program) -> DuckDBBackend:
     schemas = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}
-    tables = Tables(connect("8GB"), schemas, Budget(UNBOUNDED, UNBOUNDED, UNBOUNDED))
-    for name in there or schemas:
-        if made.rows[name]:
-            tables.put(Ref(name, Version.OLD), Part(_outside(tables, made, name, name)))
-    for name, rows in gone.items():
-        tables.put(Ref(name, Version.MINUS), Part(tables.take_arrow(rows)))
-    return DuckDBBackend(tables)
+    return DuckDBBackend(Tables(connect("8GB"), schemas, Budget(UNBOUNDED, UNBOUNDED, UNBOUNDED)))
 
 
-def _outside(tables: Tables, made: World, relation: str, file: str) -> Table:
-    view = tables.fresh("v")
-    tables.connection.read_parquet(str(made.file(file))).create_view(view)
-    return Table(view, made.rows[file], relation, outside=True)
+@dataclass(slots=True)
+class _Files:
+    """Relations that lie in the files of a world, less what goes: each is taken in once, for all strata."""
+
+    made: World
+    backend: DuckDBBackend
+    there: Collection[str]  # whose rows are in files
+    gone: Mapping[str, pa.Table] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+
+    def below(self, relation: str, *, building: bool, read: object) -> Sequence[Ref]:  # noqa: ARG002
+        """The state, and what goes."""
+        gone = [Ref(relation, Version.MINUS)] if relation in self.gone and relation not in self.taken else []
+        return [*gone, *self.before(relation)]
+
+    def before(self, view: str) -> Sequence[Ref]:
+        """The state."""
+        fresh = view in self.there and view not in self.taken
+        self.taken.add(view)
+        return [Ref(view, Version.OLD)] if fresh and self.made.rows[view] else []
+
+    def counters(self, view: str) -> str:
+        """The file."""
+        return f"{view}.counters"
+
+    def put(self, versions: Sequence[Ref], reads: object) -> None:  # noqa: ARG002
+        """A view of the file, or rows in memory."""
+        for ref in versions:
+            name, gone = ref.relation, ref.version is Version.MINUS
+            table = self.backend.versions.take_arrow(self.gone[name]) if gone else self._outside(name, name)
+            self.backend.versions.put(ref, Part(table))
+
+    def count(self, view: str, stored: str | None) -> None:
+        """Looked up in the file."""
+        assert stored is not None
+        tables, entries = self.backend.versions, self._outside("", stored)
+        pairs = [(name, f"r.{name}", True) for name in column_names(2)]
+        self.backend.counters[view] = CounterTables(tables, view, lambda asked: tables.look(entries, asked, pairs))
+
+    def _outside(self, relation: str, file: str) -> Table:
+        view = self.backend.versions.fresh("v")
+        self.backend.versions.connection.read_parquet(str(self.made.file(file))).create_view(view)
+        return Table(view, self.made.rows[file], relation, outside=True)
 
 
 def delete(made: World, strategy: str, gone: Mapping[str, pa.Table]) -> tuple[Line, int]:
     """Delete rows of the sources; the line, and a hash of what the views lose."""
     program, layering = made.program(strategy)
-    backend = _backend(made, program, gone)
-    tables = backend.versions
+    backend = _backend(program)
+    tables, files = backend.versions, _Files(made, backend, frozenset(program.columns_of()), gone)
+    for name in program.columns_of():
+        files.put(files.below(name, building=False, read=None), None)
     started, spent = time.perf_counter(), time.process_time()
     for stratum in layering.strata:
         procedure = translate(stratum, strategy)
         tables.schemas |= procedure.helper_types
-        if strategy in COUNTED:
-            backend.counters = {name: _counters(made, tables, name) for name in stratum.names}
-        Machine(backend, ROUNDS).run(*procedure.phases)
+        run_stratum(Task(procedure, stratum.reads, ROUNDS), files, files)
     seconds, cpu = time.perf_counter() - started, time.process_time() - spent
     lost = [tables.whole(Ref(name, Version.MINUS)) for name in made.views]
     mark = "SELECT coalesce(sum(hash(c0, c1) % 1000003), 0) FROM {}"
@@ -166,16 +197,6 @@ def delete(made: World, strategy: str, gone: Mapping[str, pa.Table]) -> tuple[Li
     line = Line(made.shape, "", 0, strategy, seconds, cpu, rows, over, fired)
     tables.connection.close()
     return line, sum(marks)
-
-
-def _counters(made: World, tables: Tables, view: str) -> CounterTables:
-    names = column_names(2)
-    stored = _outside(tables, made, "", f"{view}.counters")
-
-    def lookup(asked: Table) -> Table:
-        return tables.look(stored, asked, [(name, f"r.{name}", True) for name in names])
-
-    return CounterTables(tables, view, lookup)
 
 
 def picked(made: World, count: int, seed: int) -> dict[str, pa.Table]:

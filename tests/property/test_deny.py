@@ -14,20 +14,19 @@ from tests.property.programs import random_case
 
 from foreset.backends.duckdb.backend import DuckDBBackend
 from foreset.backends.duckdb.database import session
-from foreset.backends.duckdb.tables import Part, Tables
-from foreset.backends.sets.backend import run
+from foreset.backends.duckdb.tables import Tables
+from foreset.backends.sets.backend import SetsBackend
 from foreset.backends.sets.rows import Memory
 from foreset.ir.program import Column
 from foreset.ir.rules import Atom, Rule
-from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Term, Var
 from foreset.ir.types import BOOLEAN
-from foreset.ir.versions import Version
-from foreset.machine.machine import Machine
+from foreset.machine.stratum import Task, run_stratum
 from foreset.maintain.deny import denied, deny
+from foreset.relations.sets import SetsPort
+from foreset.relations.tables import DuckDBPort
 from foreset.rewrite.pipeline import prepare
-from foreset.store.types import column_names
-from foreset.testing.replica import Delta, Replica, Rows
+from foreset.testing.replica import Delta, Held, Replica, Rows
 
 SEED = int(os.environ.get("FORESET_SEED", "20261118"))
 PROGRAMS = int(os.environ.get("FORESET_PROGRAMS", "100"))
@@ -44,30 +43,31 @@ def witness(rule: Rule) -> tuple[Rule, tuple[Column, ...]]:
 
 
 def found(replica: Replica, old: dict[str, Rows], deltas: dict[str, Delta], rule: Rule, *, whole: bool) -> Rows:
-    memory = Memory(replica.schemas)
-    for name in replica.schemas:
-        memory.fill(Ref(name, Version.OLD), old.get(name, frozenset()))
-        memory.fill(Ref(name, Version.PLUS), deltas[name].plus)
-        memory.fill(Ref(name, Version.MINUS), deltas[name].minus)
-    body, columns = witness(rule)
-    run(deny(body, columns, whole=whole), memory, 1000)
-    return frozenset(memory.rows(denied(body)))
+    return by(SetsPort(SetsBackend(Memory(replica.schemas))), replica, old, deltas, rule, whole=whole)
 
 
 def found_here(replica: Replica, old: dict[str, Rows], deltas: dict[str, Delta], rule: Rule, *, whole: bool) -> Rows:
-    """The same by the in-process reader."""
+    """The same by DuckDB."""
+    with session() as connection:
+        port = DuckDBPort(DuckDBBackend(Tables(connection, replica.schemas)))
+        return by(port, replica, old, deltas, rule, whole=whole)
+
+
+def by(
+    port: SetsPort | DuckDBPort,
+    replica: Replica,
+    old: dict[str, Rows],
+    deltas: dict[str, Delta],
+    rule: Rule,
+    *,
+    whole: bool,
+) -> Rows:
     body, columns = witness(rule)
     procedure = deny(body, columns, whole=whole)
-    schemas = replica.schemas | procedure.helper_types
-    with session() as connection:
-        tables = Tables(connection, schemas)
-        for name in replica.schemas:
-            sides = (old.get(name, frozenset()), deltas[name].plus, deltas[name].minus)
-            for version, rows in zip((Version.OLD, Version.PLUS, Version.MINUS), sides, strict=True):
-                kinds = schemas[name]
-                tables.put(Ref(name, version), Part(tables.bring(list(rows), kinds, column_names(len(kinds)))))
-        Machine(DuckDBBackend(tables), 1000).run(*procedure.phases)
-        rows = tables.fetch(tables.whole(denied(body)), [column.type for column in columns])
+    port.backend.versions.schemas = {**replica.schemas, **procedure.helper_types}
+    held = Held(replica.program.columns_of(), old, deltas)
+    run_stratum(Task(procedure, tuple(replica.schemas), 1000), port, held)
+    rows = port.rows(denied(body))
     assert len(set(rows)) == len(rows), "each binding is counted once"
     return frozenset(rows)
 

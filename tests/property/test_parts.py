@@ -5,21 +5,19 @@ The second part starts from a fresh memory, as a task in another process does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-
 import pytest
 from tests.property.programs import random_case
 from tests.refresh_cases import CASES, STRATEGIES, Reference, evaluated, read_case, run_strategy
 
-from foreset.backends.sets.backend import SetsBackend, run
+from foreset.backends.sets.backend import SetsBackend
 from foreset.backends.sets.rows import Counters, Memory
 from foreset.errors import EvaluationError
 from foreset.ir.reads import handed_over
-from foreset.ir.steps import Procedure, Ref
-from foreset.ir.terms import Row
+from foreset.ir.steps import Ref
 from foreset.ir.versions import Version
-from foreset.machine.machine import Machine
+from foreset.machine.stratum import Places, Task, feed, run_phases
+from foreset.relations.located import Located
+from foreset.relations.sets import SetsPort
 from foreset.testing import replica
 
 SEED = 4_000
@@ -27,46 +25,39 @@ PROGRAMS = 60
 
 
 class Parts:
-    """`run` with a break before the last phase."""
+    """`run_stratum` with a break before the last phase."""
 
     def __init__(self) -> None:
         self.broken: set[str] = set()  # strategies that have had two parts
         self.lost: Version | None = None  # what is not handed over, to see that it is missed
 
-    def run(
-        self,
-        procedure: Procedure,
-        memory: Memory,
-        max_rounds: int,
-        stored: Mapping[str, Mapping[Row, tuple[int, int]]],
-    ) -> SetsBackend:
+    def run(self, task: Task, port: SetsPort, places: Places[Located]) -> None:
+        procedure, memory = task.procedure, port.backend.versions
+        feed(task, port, places)
         if len(procedure.phases) < 2:
-            return run(procedure, memory, max_rounds, stored)
+            run_phases(task, port, procedure.phases)
+            return
         self.broken.add(procedure.strategy)
-        second = Memory(memory.schemas)
-        for ref in list(memory._stored):
-            second.fill(ref, memory.rows(ref))
-        first = run(replace(procedure, phases=procedure.phases[:-1]), memory, max_rounds, stored)
+        run_phases(task, port, procedure.phases[:-1])
+        second = SetsPort(SetsBackend(Memory(memory.schemas)))
+        feed(task, second, places)
         for ref in handed_over(procedure):
             if ref.version is not self.lost:
-                second.fill(ref, memory.rows(ref))
-        counters = {
-            name: Counters(found.before, {row: list(pair) for row, pair in found.change.items()})
-            for name, found in first.counters.items()
-        }
-        second.schemas = memory.schemas
-        backend = SetsBackend(second, counters)
-        Machine(backend, max_rounds).run(*procedure.phases[-1:])
+                second.backend.versions.fill(ref, memory.rows(ref))
+        for name, found in port.backend.counters.items():
+            change = {row: list(pair) for row, pair in found.change.items()}
+            second.backend.counters[name] = Counters(found.before, change)
+        run_phases(task, second, procedure.phases[-1:])
         for name in procedure.views:
             for version in (Version.PLUS, Version.MINUS):
-                memory.fill(Ref(name, version), second.rows(Ref(name, version)))
-        return backend
+                memory.fill(Ref(name, version), second.backend.versions.rows(Ref(name, version)))
+        port.backend.counters.update(second.backend.counters)
 
 
 @pytest.fixture
 def parts(monkeypatch: pytest.MonkeyPatch) -> Parts:
     found = Parts()
-    monkeypatch.setattr(replica, "run", found.run)
+    monkeypatch.setattr(replica, "run_stratum", found.run)
     return found
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.refresh_cases import CASES, STRATEGIES, read_case, run_strategy
 from tests.roads import counters_lost
-from tests.spark.engine_reader import EngineSession, SparkReader
+from tests.spark.engine_reader import SparkReader, SparkReplica
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,4 +43,4 @@ def test_case(path: Path, strategy: str, spark: SparkSession) -> None:
 
 
 def test_counters_of_other_rows_are_refused(spark: SparkSession) -> None:
-    counters_lost(partial(EngineSession, spark), "counting")
+    counters_lost(partial(SparkReplica, spark=spark), "counting")

@@ -12,14 +12,16 @@ import pytest
 from tests.refresh_cases import always, in_normal_form, load_program
 from tests.roads import CLOSURE, GROUP, PAPER, paths
 
-from foreset.backends.sets.backend import SetsBackend, run
+from foreset.backends.sets.backend import SetsBackend
 from foreset.backends.sets.rows import Memory
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Layering
 from foreset.ir.versions import Version
+from foreset.machine.stratum import Task, run_stratum
 from foreset.oracle.naive import evaluate
 from foreset.plan.translate import translate
-from foreset.testing.replica import Delta, Replica, Step
+from foreset.relations.sets import SetsPort
+from foreset.testing.replica import Delta, Held, Replica, Step
 
 Pairs = frozenset[tuple[str, str]]
 
@@ -53,13 +55,12 @@ def loaded() -> Replica:
 def after_dred() -> SetsBackend:
     """The machine when Algorithm 1 has run, with all its versions."""
     replica = loaded()
-    memory = Memory(replica.schemas)
-    for name in ("edge", "closure"):
-        memory.fill(Ref(name, Version.OLD), replica.contents[name])
-    memory.fill(Ref("edge", Version.PLUS), CHANGE["edge"].plus)
-    memory.fill(Ref("edge", Version.MINUS), CHANGE["edge"].minus)
     (stratum,) = replica.layering.strata
-    return run(translate(stratum, "dred"), memory, replica.program.max_rounds)
+    procedure = translate(stratum, "dred")
+    port = SetsPort(SetsBackend(Memory({**replica.schemas, **procedure.helper_types})))
+    held = Held(replica.program.columns_of(), replica.contents, CHANGE)
+    run_stratum(Task(procedure, stratum.reads, replica.program.max_rounds), port, held)
+    return port.backend
 
 
 def refreshed(strategy: str) -> tuple[Replica, Delta, Step]:

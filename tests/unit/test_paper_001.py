@@ -9,15 +9,17 @@ from __future__ import annotations
 import pytest
 from tests.refresh_cases import in_normal_form, load_program
 
-from foreset.backends.sets.backend import run
+from foreset.backends.sets.backend import SetsBackend
 from foreset.backends.sets.rows import Memory
 from foreset.ir.program import Program
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Layering
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
+from foreset.machine.stratum import Task, run_stratum
 from foreset.plan.translate import translate
-from foreset.testing.replica import Delta, Replica
+from foreset.relations.sets import SetsPort
+from foreset.testing.replica import Delta, Held, Replica
 
 SPEC = """group: planets
 sources:
@@ -132,17 +134,14 @@ def test_self_maintenance_needs_no_base() -> None:
     deltas = {"tournament": Delta(plus, minus)}
     for stratum in layering.strata:
         strategy = "aggregate" if stratum.aggregation else "counting"
-        memory = Memory(schemas)
-        for name in (*stratum.reads, *stratum.names):
-            held = frozenset() if name == "tournament" else replica.contents[name]
-            memory.fill(Ref(name, Version.OLD), held)
-        for name in stratum.reads:
-            memory.fill(Ref(name, Version.PLUS), deltas[name].plus)
-            memory.fill(Ref(name, Version.MINUS), deltas[name].minus)
+        procedure = translate(stratum, strategy)
+        memory = Memory({**schemas, **procedure.helper_types})
+        withheld = {**replica.contents, "tournament": frozenset[Row]()}
         stored = {
             name: replica.counters.get(name) or dict.fromkeys(replica.contents[name], (1, 0)) for name in stratum.names
         }
-        run(translate(stratum, strategy), memory, 10, stored)
+        held = Held(program.columns_of(), withheld, deltas, stored)
+        run_stratum(Task(procedure, stratum.reads, 10), SetsPort(SetsBackend(memory)), held)
         for name in stratum.names:
             deltas[name] = Delta(*(frozenset(memory.rows(Ref(name, v))) for v in (Version.PLUS, Version.MINUS)))
     truth, _ = replica.refresh({"tournament": Delta(plus, minus)})

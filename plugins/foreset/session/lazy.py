@@ -24,9 +24,10 @@ class LazySession:
         self._lock = threading.Lock()
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever a session has
-        return getattr(self._opened(), name)
+        return getattr(self.opened(), name)
 
-    def _opened(self) -> SparkSession:
+    def opened(self) -> SparkSession:
+        """The real session, which is the active one of this thread by now."""
         with self._lock:
             if self._handle is None:
                 self._handle = open_session(self._wanted, self._place)
@@ -74,6 +75,15 @@ def activate(spark: SparkSession) -> None:
     session: object = spark
     if not isinstance(session, LazySession):
         make_active(spark)
+
+
+def opened(spark: SparkSession) -> SparkSession:
+    """The session itself, active in this thread: what makes expressions needs one before it reads any rows."""
+    session: object = spark
+    if isinstance(session, LazySession):
+        return session.opened()
+    make_active(spark)
+    return spark
 
 
 def may_reach_more(spark: SparkSession) -> bool:

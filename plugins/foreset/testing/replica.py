@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from foreset.backends.sets.backend import run
-from foreset.backends.sets.rows import Memory
-from foreset.ir.program import Program
+from foreset.backends.sets.backend import SetsBackend
+from foreset.backends.sets.rows import Memory, Schemas
+from foreset.ir.program import Column, Program
 from foreset.ir.steps import Ref
 from foreset.ir.strata import Layering, Stratum
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.ir.versions import Version
 from foreset.machine.backend import Work
+from foreset.machine.stratum import Results, Task, run_stratum
 from foreset.mediated.outside import asked_of, outside
 from foreset.plan.choose import Choice, Mode, Situation, Size, choose
-from foreset.plan.translate import COUNTED, translate
+from foreset.plan.translate import translate
+from foreset.relations.located import COUNTERS, AtHand, Located
+from foreset.relations.sets import SetsPort
 
 Rows = frozenset[Row]
+Counters = Mapping[Row, tuple[int, int]]
 Chooser = Callable[[Stratum, Situation], Choice]
 
 
@@ -48,7 +52,7 @@ class Replica:
     program: Program
     layering: Layering
     contents: dict[str, Rows] = field(default_factory=dict)
-    counters: dict[str, dict[Row, tuple[int, int]]] = field(default_factory=dict)
+    counters: dict[str, Counters] = field(default_factory=dict)
     loaded: bool = False
     keep_counters: bool = True
 
@@ -96,20 +100,62 @@ class Replica:
         counted = all(name in self.counters for name in stratum.names)
         return Situation(sizes, "" if self.loaded else "first load", counted)
 
+    def port(self, schemas: Schemas) -> Results[Located]:
+        """What runs a stratum, with nothing in it yet."""
+        return SetsPort(SetsBackend(Memory(schemas)))
+
     def _maintain(self, stratum: Stratum, strategy: str, deltas: dict[str, Delta]) -> Work:
-        memory = Memory(self.schemas)
-        for name in (*stratum.reads, *stratum.names):
-            memory.fill(Ref(name, Version.OLD), self.contents.get(name, frozenset()))
-        for name in stratum.reads:
-            memory.fill(Ref(name, Version.PLUS), deltas[name].plus)
-            memory.fill(Ref(name, Version.MINUS), deltas[name].minus)
         procedure = translate(stratum, strategy, counted=self.keep_counters)
-        stored = {name: self.counters.get(name, {}) for name in stratum.names} if strategy in COUNTED else {}
-        done = run(procedure, memory, self.program.max_rounds, stored)
+        port = self.port({**self.schemas, **procedure.helper_types})
+        held = Held(self.program.columns_of(), self.contents, deltas, self.counters)
+        run_stratum(Task(procedure, stratum.reads, self.program.max_rounds), port, held)
         for name in stratum.names:
-            deltas[name] = Delta(*(frozenset(memory.rows(Ref(name, v))) for v in (Version.PLUS, Version.MINUS)))
+            deltas[name] = Delta(*(_rows(port, Ref(name, version)) for version in (Version.PLUS, Version.MINUS)))
             if name in procedure.counted:
-                self.counters[name] = done.counters[name].settled()
+                self.counters[name] = self._recounted(name, port.changes(name), building=strategy == "recompute")
             elif strategy != "skip":
                 self.counters.pop(name, None)  # they no longer belong to the rows
-        return done.work
+        return port.backend.work
+
+    def _recounted(self, view: str, changes: Counters, *, building: bool) -> Counters:
+        """The counters as they are to be kept; rows without derivations are dropped."""
+        after = {} if building else dict(self.counters.get(view, {}))
+        for row, (more, recursive) in changes.items():
+            base, before = after.get(row, (0, 0))
+            after[row] = (base + more, before + recursive)
+        return {row: pair for row, pair in after.items() if any(pair)}
+
+
+def _rows(port: Results[Located], ref: Ref) -> Rows:
+    rows = port.rows(ref)
+    assert len(rows) == len(set(rows)), f"{ref} repeats rows"
+    return frozenset(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Where relations lie that are all at hand: what they held before, and what came and went."""
+
+    columns: Mapping[str, tuple[Column, ...]]
+    contents: Mapping[str, Rows]
+    deltas: Mapping[str, Delta]
+    kept: Mapping[str, Counters] = field(default_factory=dict)
+
+    def below(self, relation: str, *, building: bool, read: object) -> Sequence[Located]:  # noqa: ARG002 - as a view
+        """The state before, and what came and went."""
+        delta = self.deltas[relation]
+        changes = ((Version.PLUS, delta.plus), (Version.MINUS, delta.minus))
+        return [*self.before(relation), *(self._at_hand(relation, version, rows) for version, rows in changes)]
+
+    def before(self, view: str) -> Sequence[Located]:
+        """The state before."""
+        return [self._at_hand(view, Version.OLD, self.contents.get(view, frozenset()))]
+
+    def counters(self, view: str) -> Located:
+        """Those kept."""
+        entries = [(*row, *pair) for row, pair in self.kept.get(view, {}).items()]
+        found = self._at_hand(view, Version.OLD, entries)
+        return replace(found, columns=(*found.columns, *COUNTERS))
+
+    def _at_hand(self, relation: str, version: Version, rows: Collection[Row]) -> Located:
+        return Located(relation, version, self.columns[relation], AtHand(rows), len(rows))

@@ -187,9 +187,10 @@ class Tables(Versions[Part]):
         finally:
             self.connection.unregister(name)
 
-    def fetch(self, table: Table, kinds: Sequence[Type]) -> list[Row]:
-        """The rows of a table as canonical Python values."""
-        return from_duck(self.run(Sql(f"SELECT * FROM {table.name}")), kinds)
+    def fetch(self, table: Table, kinds: Sequence[Type], most: int | None = None) -> list[Row]:
+        """The rows of a table, or so many of them, as canonical Python values."""
+        limit = "" if most is None else f" LIMIT {int(most)}"
+        return from_duck(self.run(Sql(f"SELECT * FROM {table.name}{limit}")), kinds)
 
     def arrow(self, table: Table) -> pa.Table:
         """The rows of a table as Arrow."""
@@ -281,6 +282,11 @@ class Tables(Versions[Part]):
         return self.make(self.select(found, ref.relation)) if found else self.nothing(ref.relation)
 
     # ------------------------------------------------------------ memory
+    def lasting(self, table: Table) -> Table:
+        """A table that is not dropped, whether or not a version refers to it."""
+        self._made.pop(table.name, None)
+        return table
+
     def sweep(self, keep: Iterable[Table] = ()) -> None:
         """Drop the tables that no version refers to, when there are many or they are large."""
         live = {table.name for table in keep}

@@ -6,7 +6,7 @@ random programs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from foreset.backends.sets.joins import heads
@@ -22,7 +22,6 @@ from foreset.ir.steps import (
     Follow,
     Group,
     Pick,
-    Procedure,
     Ref,
     Spread,
 )
@@ -31,7 +30,6 @@ from foreset.ir.versions import Version
 from foreset.machine.backend import Backend, Work
 from foreset.machine.cycle_nodes import on_circles
 from foreset.machine.folding import fold_all
-from foreset.machine.machine import Machine
 from foreset.plan import giving_up
 from foreset.values.groups import gather_all
 
@@ -111,16 +109,3 @@ class SetsBackend(Backend[Rows]):
 
     def follow(self, step: Follow) -> Sequence[Rows]:
         return [Rows(followed(step, self.versions))]
-
-
-def run(
-    procedure: Procedure,
-    memory: Memory,
-    max_rounds: int,
-    counters: Mapping[str, Mapping[Row, tuple[int, int]]] | None = None,
-) -> SetsBackend:
-    """Run `procedure` over `memory` with the stored counters; the backend holds what came of it."""
-    memory.schemas = {**memory.schemas, **procedure.helper_types}
-    backend = SetsBackend(memory, {view: Counters(before) for view, before in (counters or {}).items()})
-    Machine(backend, max_rounds).run(*procedure.phases)
-    return backend

@@ -1,0 +1,103 @@
+"""Located relations as the files that hold them, or as what Arrow reads: for who asks for some of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.dataset as arrow_dataset
+from pyarrow.dataset import Dataset
+
+from foreset.ir.program import Source
+from foreset.relations import arrow
+from foreset.relations.located import Folder, Located, SignedAt, SourceAt
+from foreset.store import delta, manifest, scratch
+from foreset.store.layout import is_local, table_path
+
+Files: TypeAlias = tuple[str, ...]
+Plain: TypeAlias = pa.Table | Dataset | Files  # where a row is there or not
+
+
+@dataclass(frozen=True, slots=True)
+class SignedFiles:
+    """The files of a signed table (store/signed.py): what came, and what went, each in folders named by its refresh."""
+
+    came: Files
+    went: Files
+
+
+Rows: TypeAlias = Plain | SignedFiles | None
+
+
+def entries(located: Located, open_at: delta.OpenAt = delta.open_table) -> Rows:
+    """Rows, or the signed entries of which they are made; None for none. Raises `SparkOnly` as `plain` does."""
+    place = located.place
+    if place is None:
+        return None
+    signed = _signed(place, open_at) if isinstance(place, SignedAt) else None
+    return plain(located, open_at) if signed is None else signed
+
+
+def plain(located: Located, open_at: delta.OpenAt = delta.open_table) -> Plain:
+    """Rows that are there, in their files where DuckDB reads those as they are: that takes a fraction of the time."""
+    match located.place:
+        case Folder(path):
+            return tuple(sorted(map(str, Path(path).rglob("*.parquet")))) if is_local(path) else _folder(path)
+        case SourceAt() as place:
+            return _files_of_source(place, located.names, open_at) or arrow.of_source(place, open_at)
+        case _:
+            return arrow.table(located, open_at)
+
+
+def rows_in_log(root: str, source: Source, version: int | None = None) -> int | None:
+    """Rows of a source at a version (the newest without one), as its log says it; None where nothing says it."""
+    if source.view is not None:
+        group, _, view = source.view.partition(".")
+        row = manifest.newest(root, group) if version is None else manifest.at(root, group, version)
+        return row.views[view].rows if row and view in row.views else None
+    path = table_path(root, str(source.table))
+    try:
+        with delta.reading(path):
+            table = delta.open_table(path, version)
+            return None if table is None else delta.rows_in(delta.listed_files(table))
+    except delta.SparkOnly:  # sizes are a help, not a need
+        return None
+
+
+def _folder(path: str) -> Dataset:
+    return arrow_dataset.dataset(path, format="parquet")
+
+
+def _signed(place: SignedAt, open_at: delta.OpenAt) -> SignedFiles | None:
+    with delta.reading(place.path):
+        table = open_at(place.path, place.version)
+    listed = [] if table is None else delta.listed_files(table)
+    files = None if table is None else delta.on_this_disk(place.path, listed)
+    if files is None:
+        return None
+    pairs = [(file, one[f"partition.{delta.SIGN}"]) for file, one in zip(files, listed, strict=True)]
+    came, went = (tuple(file for file, sign in pairs if sign == wanted) for wanted in (1, -1))
+    return SignedFiles(came, went)
+
+
+def _files_of_source(place: SourceAt, names: Sequence[str], open_at: delta.OpenAt) -> Files | None:
+    """The files of a table of others, where they hold its rows as they are."""
+    if place.source.view is not None:
+        return None
+    path = table_path(place.root, str(place.source.table))
+    with delta.reading(path):
+        table = open_at(path, place.pin.version)
+        if table is None or table.metadata().partition_columns:
+            return None
+        table.to_pyarrow_dataset()  # refuses deletion vectors and the like, of which the files alone say nothing
+        files = delta.on_this_disk(path, delta.listed_files(table))
+    return tuple(files) if files and _hold(files, names) else None
+
+
+def _hold(files: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether the files have all these columns between them; a table may have one that no file has yet."""
+    with scratch.cursor() as connection:
+        return set(names) <= set(connection.read_parquet(list(files), union_by_name=True).columns)
