@@ -136,8 +136,8 @@ def test_a_planted_error_is_caught_and_nothing_is_published(world: World, monkey
     world.insert("hd")
     honest = maintaining._stage_view
 
-    def planted(work, view):  # type: ignore[no-untyped-def]
-        staged = honest(work, view)
+    def planted(work, port, view):  # type: ignore[no-untyped-def]
+        staged = honest(work, port, view)
         if view == "closure":
             rows = pa.table({"src": ["h", "h", "h", "z"], "dst": ["d", "c", "g", "q"]})
             for file in Path(staged.plus.path).glob("*.parquet"):

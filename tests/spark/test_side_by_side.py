@@ -28,10 +28,10 @@ def test_two_strata_at_work_together(world: World, monkeypatch: pytest.MonkeyPat
     meeting, honest = threading.Barrier(2), maintaining._stage_view
     seen: list[dict[str, Any]] = []
 
-    def meets(work: Any, view: str) -> Any:
+    def meets(work: Any, port: Any, view: str) -> Any:
         if view in ("closure", "dead_end"):
             meeting.wait(300)
-        return honest(work, view)
+        return honest(work, port, view)
 
     monkeypatch.setattr(maintaining, "_stage_view", meets)
     wh = world.open()

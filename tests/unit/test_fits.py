@@ -12,7 +12,7 @@ from foreset.errors import UsageError
 from foreset.ir.program import Column
 from foreset.ir.types import BIGINT, INT, STRING
 from foreset.questions.audit import audit
-from foreset.refresh.fits import fits
+from foreset.relations.located import fits
 from foreset.store.rows import ViewPin
 from foreset.warehouse import Warehouse
 

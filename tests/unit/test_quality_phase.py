@@ -95,7 +95,7 @@ class Nights:
         context = Context(None, named, plan, program, layering, self.previous)  # type: ignore[arg-type]
         Recorder.asked = []
         old = self.state
-        self.patch.setattr(phase.arrow, "read", lambda *_: table(old))
+        self.patch.setattr("foreset.store.arrow.read", lambda *_: table(old))
         facts = codec.to_plain(phase.quality(context))
         self.state = [*(edge for edge in self.state if edge not in minus), *plus]
         pin = ViewPin("reach/v", "id", self.number, {"src": "string", "dst": "string"}, rows=len(self.state))

@@ -16,8 +16,7 @@ from foreset.errors import UsageError, VerificationFailed
 from foreset.ir.program import Column
 from foreset.plan import place
 from foreset.records.strata import StagedFile
-from foreset.refresh import inprocess
-from foreset.refresh.context import Context
+from foreset.relations import tables as relations
 from foreset.warehouse import Warehouse
 
 NOWHERE = "nowhere"
@@ -289,14 +288,14 @@ def test_everything_is_verified_without_spark_where_it_is_few_rows(
     assert {name: found["all"] for name, found in checked.items()} == {
         name: wh.read(f"reach.{name}").num_rows for name in ("closure", "dead_end", "two_steps")
     }
-    whole = inprocess.stage_arrow
+    whole = relations.stage
     lost: list[str] = []
 
-    def losing(context: Context, rows: pa.Table, columns: tuple[Column, ...], *where: str) -> StagedFile:
-        lost.append(where[-2])
-        return whole(context, rows.slice(1) if where[-2:] == ("closure", "plus") else rows, columns, *where)
+    def losing(rows: pa.Table, columns: tuple[Column, ...], path: str) -> StagedFile:
+        lost.append(Path(path).parent.name)
+        return whole(rows.slice(1) if path.endswith("closure/plus") else rows, columns, path)
 
-    monkeypatch.setattr(inprocess, "stage_arrow", losing)
+    monkeypatch.setattr(relations, "stage", losing)
     world.insert("hx")
     with pytest.raises(VerificationFailed, match="closure"):
         wh.refresh("reach", verify="full")

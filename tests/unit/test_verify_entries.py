@@ -15,12 +15,16 @@ from pyarrow.dataset import Dataset
 from foreset.ir.program import Column, Source
 from foreset.ir.terms import Row
 from foreset.ir.types import BIGINT, DOUBLE, STRING, TIMESTAMP
-from foreset.refresh.checking import open_quickly, published
+from foreset.ir.versions import Version
+from foreset.relations.files import Plain, SignedFiles, entries, plain
+from foreset.relations.located import Located, SourceAt, published
 from foreset.store import arrow, delta, signed, write_once
 from foreset.store.arrow_values import to_rows
+from foreset.store.capture.source_pin import RecordedPin
+from foreset.store.delta import SparkOnly
 from foreset.store.layout import Layout
 from foreset.store.rows import ViewPin
-from foreset.verify.entries import Draw, SignedFiles, present, sampled
+from foreset.verify.entries import Draw, present, sampled
 from foreset.verify.facts import SourceFacts
 
 COLUMNS = (Column("n", BIGINT), Column("what is it?", STRING), Column("x", DOUBLE), Column("at", TIMESTAMP))
@@ -56,7 +60,7 @@ def test_rows_come_and_go_and_come_back(seed: int, folder: str, tmp_path: Path) 
         signed.append_arrow(path, table_of(came), table_of(gone), seq, txn)
         table = delta.open_table(path)
         assert table is not None
-        rows = published(layout, ViewPin("g/v", "id", table.version(), kinds))
+        rows = entries(published(layout, "v", ViewPin("g/v", "id", table.version(), kinds)))
         assert isinstance(rows, SignedFiles)
         whole = arrow.read(path, table.version(), NAMES)
         newest = table_of(came)  # a row that is in some of the parts, but not in others, is told by each for itself
@@ -78,20 +82,26 @@ def test_nothing_has_no_rows() -> None:
     assert present(empty, COLUMNS, []) == [set(), set(), set()]
 
 
+def in_files(root: str, source: Source, version: int) -> Plain:
+    place = SourceAt(source, root, RecordedPin("id", version))
+    return plain(Located(source.name, Version.NEW, source.columns, place))
+
+
 def test_sources_are_read_by_their_files_only_where_those_hold_all(tmp_path: Path) -> None:
     """Not where a column lies in the names of folders, nor where one was added that no file has."""
     rows = pa.table({"n": pa.array([1, 2], pa.int64()), "k": pa.array(["a", "b"])})
     source = Source("s", (Column("n", BIGINT), Column("k", STRING)), "s")
     write_deltalake(f"{tmp_path}/s", rows)
-    files = open_quickly(str(tmp_path), source, 0)
+    files = in_files(str(tmp_path), source, 0)
     assert isinstance(files, tuple)
     facts = SourceFacts({"s": source.columns}, lambda _: files)
     assert facts.rows("s", (1,), [("b",), ("c",)]) == {("b",): [(2, "b")], ("c",): []}
     DeltaTable(f"{tmp_path}/s").alter.add_columns(Field("later", "string"))
     wider = replace(source, columns=(*source.columns, Column("later", STRING)))
-    assert isinstance(open_quickly(str(tmp_path), wider, 1), Dataset)
-    assert open_quickly(str(tmp_path), source, 1) == files
+    assert isinstance(in_files(str(tmp_path), wider, 1), Dataset)
+    assert in_files(str(tmp_path), source, 1) == files
     write_deltalake(f"{tmp_path}/p", rows, partition_by=["k"])
-    assert isinstance(open_quickly(str(tmp_path), replace(source, table="p"), 0), Dataset)
-    assert open_quickly(str(tmp_path), replace(source, table="nowhere"), 0) is None
+    assert isinstance(in_files(str(tmp_path), replace(source, table="p"), 0), Dataset)
+    with pytest.raises(SparkOnly, match="is not there"):
+        in_files(str(tmp_path), replace(source, table="nowhere"), 0)
     assert delta.on_this_disk("s3://bucket/s", []) is None

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import functools
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 from foreset.analyse.needs import needs_of
 from foreset.errors import SourceError, UsageError
-from foreset.refresh.checking import open_quickly, published
 from foreset.refresh.context import Stopwatch, read_as_written, read_spec
 from foreset.refresh.editing import edits_of
-from foreset.refresh.fits import fits
-from foreset.store import arrow, manifest
+from foreset.relations import arrow
+from foreset.relations.files import Plain, entries, plain
+from foreset.relations.located import fits, pinned, published
+from foreset.store import manifest
+from foreset.store.delta import SparkOnly
 from foreset.store.layout import Layout
 from foreset.verify.facts import SourceFacts
 from foreset.verify.judge import Ground, compare
 from foreset.verify.sample import Staged
 from foreset.verify.verdict import Verdict
-
-if TYPE_CHECKING:
-    from foreset.verify.entries import Plain
 
 
 def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
@@ -39,18 +37,20 @@ def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
             hint = f"run `foreset refresh {layout.group}`: it builds and verifies the view anew"
             raise UsageError(f"`{view.name}` was published with other columns than the spec has now", hint)
         if pin is not None and not layering.of(view.name).own_way:
-            staged[view.name] = Staged(view.columns, published(layout, pin), None, None, unchanged=pin.rows)
+            staged[view.name] = Staged(
+                view.columns, entries(published(layout, view.name, pin)), None, None, unchanged=pin.rows
+            )
 
     @functools.cache
     def opener(name: str) -> Plain:
         if name in row.views:  # what a domain answered
-            pin = row.views[name]
-            return arrow.read(layout.resolve(pin.path), pin.version, list(pin.columns))
+            return arrow.table(published(layout, name, row.views[name]))
         source = next(source for source in program.sources if source.name == name)
-        found = open_quickly(layout.root, source, row.sources[name].to_version)
-        if found is None:
-            raise SourceError(f"source `{name}` has a table feature that only Spark reads", "verify during a refresh")
-        return found
+        try:
+            return plain(pinned(layout, source, row.sources[name]))
+        except SparkOnly as error:
+            fact = f"source `{name}` has a table feature that only Spark reads"
+            raise SourceError(fact, "verify during a refresh") from error
 
     sizes = {name: pin.rows for name, pin in row.views.items()}
     with closing(SourceFacts(program.columns_of(), opener)) as facts:

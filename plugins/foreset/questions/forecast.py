@@ -17,7 +17,7 @@ from foreset.plan.fingerprint import fingerprints
 from foreset.plan.history import REMEMBERED, cost_of
 from foreset.plan.rebuild import rebuilt
 from foreset.refresh.editing import edits_of, misfits
-from foreset.refresh.sizes import rows_of
+from foreset.relations.files import rows_in_log
 from foreset.rewrite.edit_views import with_command, without_view
 from foreset.store import manifest
 from foreset.store.layout import Layout
@@ -129,7 +129,7 @@ def _building(
     reads: dict[str, int | None] = {}
     for name in (*stratum.reads, *(own for own in stratum.names if own in pins)):  # its own old rows: to compare
         if name in sources:
-            reads[name] = rows_of(layout.root, sources[name])
+            reads[name] = rows_in_log(layout.root, sources[name])
         else:
             reads[name] = pins[name].rows if name in pins else None
     cost = _seconds(stratum, sum(rows or 0 for rows in reads.values()), costs)

@@ -15,17 +15,16 @@ from foreset.ir.text import print_value
 from foreset.questions.bodies import Bodies
 from foreset.questions.proofs import Proof, Prover
 from foreset.questions.why_not import Miss, why_not
-from foreset.refresh.checking import open_without_spark
 from foreset.refresh.context import read_spec
 from foreset.refresh.editing import edits_of
-from foreset.store import arrow, manifest
+from foreset.relations import arrow, files, located
+from foreset.relations.files import Plain
+from foreset.store import manifest
+from foreset.store.delta import SparkOnly
 from foreset.store.layout import Layout
 from foreset.verify.facts import SourceFacts
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyarrow.dataset import Dataset
-
     from foreset.ir.strata import Layering
 
 
@@ -75,19 +74,19 @@ def published(layout: Layout, spec: tuple[str, str], name: str, at: int | None =
         hint = did_you_mean(name, known, f"its views: {', '.join(known)}")
         raise UsageError(f"refresh {row.seq} of {layout.group} has no view `{name}`", hint)
 
-    def opener(relation: str) -> Dataset | pa.Table:
+    def opener(relation: str) -> Plain:
         if relation in row.views:
-            pin = row.views[relation]
-            return arrow.read(layout.resolve(pin.path), pin.version, list(pin.columns))
+            return arrow.table(located.published(layout, relation, row.views[relation]))
         source = next((source for source in program.sources if source.name == relation), None)
         if source is None:
             raise UsageError(
                 f"refresh {row.seq} has no rows of {relation}", "the spec has changed since: refresh first"
             )
-        found = open_without_spark(layout.root, source, row.sources[relation].to_version)
-        if found is None:
-            raise SourceError(f"source `{relation}` has a table feature that only Spark reads", "read it with Spark")
-        return found
+        try:
+            return files.plain(located.pinned(layout, source, row.sources[relation]))
+        except SparkOnly as error:
+            fact = f"source `{relation}` has a table feature that only Spark reads"
+            raise SourceError(fact, "read it with Spark") from error
 
     whole = replace(program, views=unfolded(program.views))
     plain = next(view for view in whole.views if view.name == name)

@@ -7,8 +7,6 @@ from foreset.plan import marks
 from foreset.records.captures import CaptureRecord
 from foreset.refresh.context import Context
 from foreset.refresh.editing import edits_of
-from foreset.store.capture import Counts, staged
-from foreset.store.capture.stage import Differential
 
 
 def captured_of(context: Context, source: str) -> CaptureRecord:
@@ -23,15 +21,6 @@ def captured_of(context: Context, source: str) -> CaptureRecord:
 def captures_of(context: Context) -> dict[str, CaptureRecord]:
     """The same of every source, by name."""
     return {source.name: captured_of(context, source.name) for source in context.program.sources}
-
-
-def differential(context: Context, source: str) -> Differential | None:
-    """The staged differential of a captured source; None when it was taken whole."""
-    record = captured_of(context, source)
-    if record.taken_whole:
-        return None
-    counts = Counts(record.inserted, record.deleted)
-    return staged(context.spark, context.source(source).columns, record.staged, counts)
 
 
 def nothing_moved(context: Context) -> bool:

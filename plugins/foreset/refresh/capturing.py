@@ -9,7 +9,7 @@ from foreset.plan import marks
 from foreset.records.captures import CaptureRecord
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.key_check import check_key, single_rows
-from foreset.refresh.sizes import rows_of
+from foreset.relations.files import rows_in_log
 from foreset.store.capture import Captured, RecordedPin, Unchanged, capture
 
 
@@ -45,7 +45,7 @@ def _record(context: Context, source: Source, captured: Captured) -> CaptureReco
         reason=captured.reason,
         inserted=captured.counts.inserted,
         deleted=captured.counts.deleted,
-        rows=rows_of(context.layout.root, source, captured.pin.version),
+        rows=rows_in_log(context.layout.root, source, captured.pin.version),
         taken_whole=captured.differential is None,
         moved=not isinstance(captured.way, Unchanged),
         degraded=captured.degraded,

@@ -5,17 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-import pyarrow as pa
-import pyarrow.dataset as arrow_dataset
-from pyarrow.dataset import Dataset
 
 from foreset.analyse.needs import needs_of
 from foreset.errors import VerificationFailed
-from foreset.ir.program import Source
 from foreset.ir.rules import owner
+from foreset.ir.versions import Version
 from foreset.plan import marks
 from foreset.plan.frozen import sample_size
 from foreset.plan.marks import VERIFY
@@ -23,22 +17,14 @@ from foreset.records import codec
 from foreset.records.checks import Verification
 from foreset.refresh.captured import captured_of
 from foreset.refresh.context import Context, Stopwatch
-from foreset.refresh.domain_phase import table_now, table_of
-from foreset.refresh.fits import pin_of
-from foreset.refresh.inputs import source_at, staged_of
+from foreset.refresh.located import here, located, pin_of, staged_of
 from foreset.refresh.recounting import differences
-from foreset.store import arrow, delta, manifest
-from foreset.store.capture.stage import folder
-from foreset.store.layout import Layout, is_local, table_path
-from foreset.store.rows import ViewPin
-from foreset.verify.entries import Plain, Rows, SignedFiles, holds
+from foreset.relations.arrow import table_of
+from foreset.relations.files import Plain, Rows, entries, plain
 from foreset.verify.facts import SourceFacts
 from foreset.verify.judge import Ground, compare
 from foreset.verify.sample import Staged
 from foreset.verify.verdict import Mismatch, Verdict
-
-if TYPE_CHECKING:
-    from deltalake import DeltaTable
 
 DRAWN_ROWS = 2_000_000  # of a larger source that changed, only the changed rows are drawn from
 
@@ -102,17 +88,18 @@ def _sampled(
 ) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:
     @functools.cache
     def opener(name: str) -> Plain:
-        pin = context.run.sources.get(name)
-        if pin is None:
-            return open_rows(context, name)
-        rows = open_quickly(context.layout.root, context.source(name), pin.to_version, context.opened)
-        return open_rows(context, name) if rows is None else rows
+        """A source, what a domain answered in this refresh, or rows that edits give."""
+        given = None if name in context.run.sources else context.view(name).given
+        if given is not None:
+            return table_of(given, context.view(name).columns)
+        return here(context, located(context, name, Version.NEW), plain)
 
     def nearby(name: str) -> Sequence[Rows]:
         """What came to a source and what went, and if it is not too large to draw from, all of it."""
         taken = captured_of(context, name)
-        signs = [sign for sign, rows in ((1, taken.inserted), (-1, taken.deleted)) if rows]
-        changes = [] if taken.taken_whole else [_folder(folder(taken.staged, sign)) for sign in signs]
+        versions = () if taken.taken_whole else (Version.PLUS, Version.MINUS)
+        told = (located(context, name, version) for version in versions)
+        changes = [plain(one) for one in told if not one.empty]
         small = taken.rows is not None and taken.rows <= DRAWN_ROWS
         return [*changes, opener(name)] if small or not changes else changes
 
@@ -160,83 +147,10 @@ def _sizes(context: Context) -> dict[str, int]:
 def _staged(context: Context, view: str) -> Staged:
     change, columns = staged_of(context, view), context.view(view).columns
     pin = pin_of(context, view)
-    old = published(context.layout, pin, context.opened) if pin is not None else None
-    plus, minus = (_folder(file.path) for file in (change.plus, change.minus))
+    old, plus, minus = (
+        entries(located(context, view, version), context.opened)
+        for version in (Version.OLD, Version.PLUS, Version.MINUS)
+    )
     made = context.view(view).aggregation
     stay = pin.rows - change.minus.rows if pin is not None else 0
     return Staged(columns, old, plus, minus, made.groups if made and made.own else None, change.changed, stay)
-
-
-def published(layout: Layout, pin: ViewPin, open_at: delta.OpenAt = delta.open_table) -> Rows:
-    """The rows of a view as a manifest pins them: in their files, where DuckDB can open those."""
-    path = layout.resolve(pin.path)
-    with delta.reading(path):
-        table = open_at(path, pin.version)
-    if table is not None:
-        listed = delta.listed_files(table)
-        files = delta.on_this_disk(path, listed)
-        if files is not None:
-            signs = [one[f"partition.{delta.SIGN}"] for one in listed]
-            pairs = list(zip(files, signs, strict=True))
-            return SignedFiles(tuple(f for f, sign in pairs if sign == 1), tuple(f for f, sign in pairs if sign == -1))
-    return arrow.read(path, pin.version, list(pin.columns))
-
-
-def _folder(path: str | None) -> Rows:
-    """A staged differential."""
-    if path is None:
-        return None
-    if is_local(path):
-        return tuple(sorted(str(file) for file in Path(path).rglob("*.parquet")))
-    return arrow_dataset.dataset(path, format="parquet")
-
-
-def open_rows(context: Context, name: str) -> Dataset | pa.Table:
-    """A source, or what a domain answered in this refresh."""
-    if name not in context.run.sources:
-        view = context.view(name)
-        return table_now(context, name) if view.given is None else table_of(view.given, view.columns)
-    source, version = context.source(name), context.run.sources[name].to_version
-    found = open_without_spark(context.layout.root, source, version)
-    if found is None:
-        names = [column.name for column in source.columns]
-        return source_at(context, name, version, distinct=True).toDF(*names).toArrow()
-    return found
-
-
-def open_without_spark(root: str, source: Source, version: int) -> Dataset | pa.Table | None:
-    """A source's rows at a version; None for a table feature that only Spark reads."""
-    if source.view is not None:
-        group, _, view = source.view.partition(".")
-        layout = Layout(root, group)
-        row = manifest.at(layout.root, group, version)
-        assert row is not None, f"{source.view} was pinned at seq {version}"
-        pin = row.views[view]
-        return arrow.read(layout.resolve(pin.path), pin.version, [column.name for column in source.columns])
-    found = _by_delta_rs(table_path(root, str(source.table)), version)
-    return found[1] if found is not None else None
-
-
-def open_quickly(root: str, source: Source, version: int, open_at: delta.OpenAt = delta.open_table) -> Plain | None:
-    """The same rows, but by their files where DuckDB reads those as they are: that takes a fraction of the time."""
-    if source.view is not None:
-        return open_without_spark(root, source, version)
-    path = table_path(root, str(source.table))
-    found = _by_delta_rs(path, version, open_at)
-    if found is None:
-        return None
-    table, rows = found
-    files = None if table.metadata().partition_columns else delta.on_this_disk(path, delta.listed_files(table))
-    return tuple(files) if files and holds(files, [column.name for column in source.columns]) else rows
-
-
-def _by_delta_rs(
-    path: str, version: int, open_at: delta.OpenAt = delta.open_table
-) -> tuple[DeltaTable, Dataset] | None:
-    """A table with its rows; None where delta-rs does not find it or cannot read it."""
-    try:
-        with delta.reading(path):
-            table = open_at(path, version)
-            return None if table is None else (table, table.to_pyarrow_dataset())
-    except delta.SparkOnly:
-        return None

@@ -9,8 +9,7 @@ from foreset.plan.history import cost_of
 from foreset.plan.translate import counts_itself
 from foreset.refresh.captured import captured_of
 from foreset.refresh.context import Context
-from foreset.refresh.fits import pin_of
-from foreset.refresh.inputs import staged_of
+from foreset.refresh.located import pin_of, staged_of
 
 
 class Refused(ForesetError):

@@ -8,34 +8,30 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import pyarrow.dataset as arrow_dataset
-
-from foreset.ir.program import Column, View
+from foreset.ir.program import View
 from foreset.ir.terms import Row
-from foreset.ir.types import BIGINT
+from foreset.ir.versions import Version
 from foreset.plan import marks
 from foreset.plan.layout import laid_out
 from foreset.records import codec
 from foreset.records.commits import CommitRecord
 from foreset.records.strata import StagedFile, StagedView, StratumRecord
 from foreset.refresh.context import Context, Stopwatch
-from foreset.refresh.domain_phase import table_of
-from foreset.refresh.fits import declared, pin_of
-from foreset.refresh.inputs import staged_of
-from foreset.refresh.staging import staged_frame
+from foreset.refresh.located import located, pin_of, staged_of
+from foreset.relations.arrow import table, table_of
+from foreset.relations.frames import frame
+from foreset.relations.located import COUNTERS, Folder, Located, declared, staged
 from foreset.rewrite.edit_views import with_command, without_view
-from foreset.store import arrow, counters, manifest, signed, write_once
+from foreset.store import counters, manifest, signed, write_once
 from foreset.store.capture import RecordedPin
 from foreset.store.clustered import clustered
 from foreset.store.epochs import close_run
 from foreset.store.layout import is_local
 from foreset.store.rows import ManifestRow, StatePin, ViewPin
-from foreset.store.types import row_schema
 from foreset.store.write_once import Txn, Written
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame
+    pass
 
 Facts = Mapping[str, Any]
 P = TypeVar("P", ViewPin, StatePin)
@@ -65,45 +61,43 @@ def commit(context: Context) -> manifest.Committed | manifest.AlreadyCommitted:
 
 
 def _write_view(context: Context, view: View) -> ViewPin:
-    staged, previous = staged_of(context, view.name), pin_of(context, view.name)
-    if previous is not None and not staged.changed:
+    change, previous = staged_of(context, view.name), pin_of(context, view.name)
+    if previous is not None and not change.changed:
         written = Written(context.layout.resolve(previous.path), previous.version, previous.table_id, previous.token)
-        return _pin(context, view, written, previous.rows, staged)
-    rows = (previous.rows if previous else 0) + staged.plus.rows - staged.minus.rows
-    return _pin(context, view, _written(context, view, previous, staged), rows, staged)
+        return _pin(context, view, written, previous.rows, change)
+    rows = (previous.rows if previous else 0) + change.plus.rows - change.minus.rows
+    return _pin(context, view, _written(context, view, previous), rows, change)
 
 
-def _written(context: Context, view: View, previous: ViewPin | None, staged: StagedView) -> Written:
+def _written(context: Context, view: View, previous: ViewPin | None) -> Written:
     path, seq, run = context.layout.view(view.name), context.run.seq, context.run
-    columns, order = declared(view.columns), _order(context, view)
-    plus, minus = staged.plus, staged.minus
+    order, spark = _order(context, view), context.spark
+    plus, minus = (located(context, view.name, version) for version in (Version.PLUS, Version.MINUS))
     if view.given is not None:
         return _written_whole(context, view, view.given, previous)
     if previous is None:
-        signed.create(path, columns)
-        return write_once.write_once(run, path, None, _load(context, view, path, plus, order), absolute=True)
+        signed.create(path, declared(view.columns))
+        return write_once.write_once(run, path, None, _load(context, path, plus, order), absolute=True)
     path = context.layout.resolve(previous.path)
     extent = signed.describe(path, previous.version, context.opened)
-    if signed.Threshold().passed(extent, plus.rows, minus.rows):
+    if signed.Threshold().passed(extent, plus.rows or 0, minus.rows or 0):
 
         def rebase(txn: Txn) -> None:
             if _few(context, plus, minus) and previous.rows <= IN_PROCESS_ROWS:
-                sides = _arrow(plus, columns), _arrow(minus, columns)
-                signed.rebase_arrow(path, previous.version, *sides, seq, txn, order)
+                signed.rebase_arrow(path, previous.version, table(plus), table(minus), seq, txn, order)
                 return
-            came, went = staged_frame(context, plus, view.columns), staged_frame(context, minus, view.columns)
+            came, went = (None if one.empty else frame(spark, one) for one in (plus, minus))
             signed.rebase(path, previous.version, came, went, seq, txn, order)
 
         return write_once.write_once(run, path, previous.version, rebase, absolute=True)
 
     def append(txn: Txn) -> None:
         if _few(context, plus, minus):
-            came, went = (clustered(_arrow(side, columns), order) for side in (plus, minus))
+            came, went = (clustered(table(one), order) for one in (plus, minus))
             signed.append_arrow(path, came, went, seq, txn)
         else:
-            frames = (staged_frame(context, side, view.columns) for side in (plus, minus))
-            came, went = (None if frame is None else signed.ordered(frame, order) for frame in frames)
-            signed.append(path, came, went, seq, txn)
+            frames = (None if one.empty else signed.ordered(frame(spark, one), order) for one in (plus, minus))
+            signed.append(path, next(frames), next(frames), seq, txn)
 
     return write_once.write_once(run, path, previous.version, append)
 
@@ -126,12 +120,12 @@ def _order(context: Context, view: View) -> tuple[str, ...]:
     return tuple(view.columns[place].name for place in laid_out(view, context.layering))
 
 
-def _load(context: Context, view: View, path: str, plus: StagedFile, order: Sequence[str]) -> Callable[[Txn], None]:
+def _load(context: Context, path: str, plus: Located, order: Sequence[str]) -> Callable[[Txn], None]:
     def load(txn: Txn) -> None:
         if _few(context, plus):
-            signed.load_arrow(path, clustered(_arrow(plus, declared(view.columns)), order), context.run.seq, txn)
+            signed.load_arrow(path, clustered(table(plus), order), context.run.seq, txn)
             return
-        signed.load(path, signed.ordered(_rows(context, plus, view.columns), order), context.run.seq, txn)
+        signed.load(path, signed.ordered(frame(context.spark, plus), order), context.run.seq, txn)
 
     return load
 
@@ -159,24 +153,22 @@ def _ended(writing: Mapping[str, Future[P]]) -> dict[str, P]:
 def _write_counters(context: Context, view: str, before: StatePin | None, changes: StagedFile) -> StatePin:
     columns = context.view(view).columns
     names, seq, run = [column.name for column in columns], context.run.seq, context.run
-    stored = (*columns, Column("_base", BIGINT), Column("_recursive", BIGINT))
     if before is not None and not changes.rows:
         return before
+    change = staged(view, Version.CURRENT, (*columns, *COUNTERS), changes)
     order = _order(context, context.view(view))
     path = context.layout.state(view) if before is None else context.layout.resolve(before.path)
-    kinds = declared(stored)
-
     def load(txn: Txn) -> None:
-        if _few(context, changes):
-            counters.load_arrow(path, clustered(_arrow(changes, kinds), order), seq, txn)
+        if _few(context, change):
+            counters.load_arrow(path, clustered(table(change), order), seq, txn)
             return
-        counters.load(path, signed.ordered(_rows(context, changes, stored), order), names, seq, txn)
+        counters.load(path, signed.ordered(frame(context.spark, change), order), names, seq, txn)
 
     def append(txn: Txn) -> None:
-        if _few(context, changes):
-            counters.append_arrow(path, _arrow(changes, kinds), seq, txn)
+        if _few(context, change):
+            counters.append_arrow(path, table(change), seq, txn)
             return
-        counters.append_delta(path, _rows(context, changes, stored), names, seq, txn)
+        counters.append_delta(path, frame(context.spark, change), names, seq, txn)
 
     if before is None:
         counters.create(path, declared(columns))
@@ -184,10 +176,10 @@ def _write_counters(context: Context, view: str, before: StatePin | None, change
     elif (extent := counters.describe(path, before.version, context.opened)).passed(changes.rows):
 
         def rebase(txn: Txn) -> None:
-            if _few(context, changes) and extent.rows <= IN_PROCESS_ROWS:
-                counters.rebase_arrow(path, before.version, _arrow(changes, kinds), seq, txn, order)
+            if _few(context, change) and extent.rows <= IN_PROCESS_ROWS:
+                counters.rebase_arrow(path, before.version, table(change), seq, txn, order)
                 return
-            counters.rebase(path, before.version, _rows(context, changes, stored), names, seq, txn, order)
+            counters.rebase(path, before.version, frame(context.spark, change), names, seq, txn, order)
 
         written = write_once.write_once(run, path, before.version, rebase, absolute=True)
     else:
@@ -291,27 +283,11 @@ def _done(context: Context, number: int) -> StratumRecord:
     return record
 
 
-def _few(context: Context, *files: StagedFile) -> bool:
-    if not is_local(context.layout.root) or sum(file.rows for file in files) > IN_PROCESS_ROWS:
+def _few(context: Context, *changes: Located) -> bool:
+    if not is_local(context.layout.root) or sum(one.rows or 0 for one in changes) > IN_PROCESS_ROWS:
         return False
-    folders = [Path(file.path) for file in files if file.path]
+    folders = [Path(one.place.path) for one in changes if isinstance(one.place, Folder)]
     return sum(file.stat().st_size for folder in folders for file in folder.rglob("*.parquet")) <= IN_PROCESS_BYTES
-
-
-def _arrow(file: StagedFile, columns: Mapping[str, str]) -> pa.Table:
-    """What was staged, with the declared columns."""
-    schema = arrow.schema_of(columns)
-    if not file.path:
-        return schema.empty_table()
-    return arrow_dataset.dataset(file.path, format="parquet").to_table(schema.names).cast(schema)
-
-
-def _rows(context: Context, file: StagedFile, columns: tuple[Column, ...]) -> DataFrame:
-    """What was staged; an empty frame for no rows."""
-    found = staged_frame(context, file, columns)
-    if found is not None:
-        return found
-    return context.spark.createDataFrame([], row_schema([c.type for c in columns], [c.name for c in columns]))
 
 
 def engine_version() -> str:

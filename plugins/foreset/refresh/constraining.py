@@ -5,20 +5,20 @@ They are few by nature. What domains answer is pinned as everywhere; a view that
 
 from __future__ import annotations
 
-import pyarrow as pa
-
 from foreset.errors import EvaluationError
 from foreset.ir.edits import active
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row
+from foreset.ir.versions import Version
 from foreset.mediated.fixpoint import MAX_ENTRIES, Limits
 from foreset.mediated.from_rules import entries_of
 from foreset.mediated.program import Region
 from foreset.plan.choose import Choice
 from foreset.records.strata import StratumRecord
-from foreset.refresh.checking import open_rows
 from foreset.refresh.context import Context
 from foreset.refresh.domain_phase import calls_of, rows_now, stage_change
+from foreset.refresh.located import here, located
+from foreset.relations import arrow
 from foreset.rewrite.constrain import functions_of
 from foreset.rewrite.edit_views import region_of
 from foreset.store.arrow_values import to_rows
@@ -65,10 +65,9 @@ def _rows(context: Context, name: str) -> list[Row]:
     """What a stratum reads, as values; few, or an error."""
     if name not in context.run.sources:
         return rows_now(context, name)
-    columns = context.source(name).columns
-    found = open_rows(context, name)
-    if (found.num_rows if isinstance(found, pa.Table) else found.count_rows()) > MAX_ENTRIES:
+    source = located(context, name, Version.NEW)
+    table = here(context, source, arrow.table) if (source.rows or 0) <= MAX_ENTRIES else None
+    if table is None or table.num_rows > MAX_ENTRIES:
         hint = "views that are kept by constraints are for few rows: narrow them in a view of rows, and read that"
         raise EvaluationError(f"source `{name}` has more than {MAX_ENTRIES:,} rows", hint)
-    table = found if isinstance(found, pa.Table) else found.to_table()
-    return list(set(to_rows(table.select([column.name for column in columns]), columns)))
+    return list(set(to_rows(table, source.columns)))

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import duckdb
-
-from foreset.backends.duckdb.backend import DuckDBBackend
 from foreset.backends.duckdb.budget import OutOfBounds
-from foreset.backends.duckdb.database import session
-from foreset.backends.duckdb.tables import Tables
 from foreset.ir.program import Column
 from foreset.ir.rules import Rule, atoms
-from foreset.ir.steps import Procedure
+from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
-from foreset.ir.types import Type
 from foreset.ir.values import sort_key
-from foreset.machine.machine import Machine
+from foreset.machine.stratum import Task, run_stratum
 from foreset.maintain.deny import denied, deny
-from foreset.plan.place import DUCKDB
 from foreset.refresh.captured import captured_of
 from foreset.refresh.choosing import size_of
 from foreset.refresh.context import Context
-from foreset.refresh.fits import pin_of
-from foreset.refresh.inprocess import place_of
-from foreset.refresh.inputs import put_input, staged_of
-from foreset.refresh.inputs_here import Inputs
-from foreset.store.delta import SparkOnly
+from foreset.refresh.engines import Engine, do_in, place_of, schemas_of
+from foreset.refresh.located import Inputs, pin_of, staged_of
+from foreset.relations.frames import SparkPort
 from foreset.store.spark_values import collected
 
 if TYPE_CHECKING:
@@ -74,45 +64,28 @@ def violations(context: Context, rule: Rule, columns: Sequence[Column], limit: i
 
     In this process where little has to be looked at, as strata are; else in Spark.
     """
-    procedure = deny(rule, columns, whole=whole)
-    schemas = {name: tuple(c.type for c in its) for name, its in context.program.columns_of().items()}
-    schemas |= procedure.helper_types
-    reads = _reads(rule)
+    procedure, reads = deny(rule, columns, whole=whole), _reads(rule)
+    task = Task(procedure, reads, context.program.max_rounds)
+
+    def work(port: Engine) -> Violations:
+        run_stratum(task, port, Inputs(context))
+        return _found(port, denied(rule), limit)
+
     where = place_of(context, "recompute" if whole else "", {name: size_of(context, name) for name in reads})
-    if where.engine == DUCKDB:
-        with suppress(OutOfBounds, SparkOnly, duckdb.Error), session(spill=context.spill) as connection:
-            tables = Tables(connection, schemas, open=context.opened)
-            below = Inputs(context, tables, procedure.phases, building=whole, tallying=False)
-            for name in reads:
-                below.put(name)
-            return _here(tables, procedure, rule, [column.type for column in columns], context.program.max_rounds)
-    return _in_spark(context, procedure, schemas, rule, columns, limit, whole=whole)
+    return do_in(context, where, schemas_of(context.program, procedure), work)[0]
 
 
 def _reads(rule: Rule) -> tuple[str, ...]:
     return tuple(dict.fromkeys(atom.relation for atom, _ in atoms(rule)))
 
 
-def _here(tables: Tables, procedure: Procedure, rule: Rule, kinds: Sequence[Type], max_rounds: int) -> Violations:
-    Machine(DuckDBBackend(tables), max_rounds).run(*procedure.phases)
-    found = tables.whole(denied(rule))
-    if found.rows > MOST_HERE:
+def _found(port: Engine, ref: Ref, limit: int) -> Violations:
+    if isinstance(port, SparkPort):
+        piece = port.frames.read(ref)
+        some = piece.frame.orderBy(*piece.frame.columns).limit(limit)
+        rows = collected(some, port.frames.schemas[ref.relation]) if piece.rows else []
+        return Violations(piece.rows or 0, tuple(rows), piece.frame)
+    count = port.tables.count(ref)
+    if count > MOST_HERE:
         raise OutOfBounds(f"more than {MOST_HERE:,} bindings are found")
-    return Violations(found.rows, tuple(sorted(tables.fetch(found, kinds), key=sort_key)), None)
-
-
-def _in_spark(
-    context: Context, procedure: Procedure, schemas: dict[str, tuple[Type, ...]], rule: Rule,
-    columns: Sequence[Column], limit: int, *, whole: bool,
-) -> Violations:  # fmt: skip
-    from foreset.backends.spark.backend import SparkBackend
-    from foreset.backends.spark.frames import Frames
-
-    frames = Frames(context.spark, schemas)
-    for name in _reads(rule):
-        put_input(context, frames, name, new_only=whole, distinct=False)
-    Machine(SparkBackend(frames), context.program.max_rounds).run(*procedure.phases)
-    piece = frames.read(denied(rule))
-    some = piece.frame.orderBy(*piece.frame.columns).limit(limit)
-    rows = collected(some, [column.type for column in columns]) if piece.rows else []
-    return Violations(piece.rows or 0, tuple(rows), piece.frame)
+    return Violations(count, tuple(sorted(port.rows(ref), key=sort_key)), None)

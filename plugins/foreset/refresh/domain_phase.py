@@ -6,21 +6,19 @@ answer may have changed although nothing here did.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
-
-import pyarrow as pa
-import pyarrow.dataset as arrow_dataset
 
 from foreset.domains.answers import digest
 from foreset.domains.asking import HELD, Calls, held_back, recorded
 from foreset.domains.provider import Access
 from foreset.ir.asked import held_name, member_of
-from foreset.ir.program import Column, View
+from foreset.ir.program import View
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row
 from foreset.ir.values import sort_key
+from foreset.ir.versions import Version
 from foreset.mediated.from_rules import members
 from foreset.plan import marks
 from foreset.plan.choose import Choice
@@ -28,12 +26,10 @@ from foreset.records.strata import Asked, StagedFile, StagedView, StratumRecord
 from foreset.refresh.captured import all_stands
 from foreset.refresh.context import Context
 from foreset.refresh.editing import correcting
-from foreset.refresh.fits import pin_of
-from foreset.refresh.inputs import staged_of
-from foreset.refresh.staging import stage_arrow
+from foreset.refresh.located import located
+from foreset.relations import arrow
+from foreset.relations.staged import stage
 from foreset.rewrite.held_back import held_rows
-from foreset.store import arrow
-from foreset.store.arrow_values import to_rows
 
 if TYPE_CHECKING:
     from foreset.ir.domains import Domain, DomainFunction
@@ -76,10 +72,10 @@ def _record(
 
 def stage_change(context: Context, view: View, new: Set[Row], folder: tuple[str, ...]) -> StagedView:
     """Stage what came to a view and what went, now that it holds `new`."""
-    old = set(rows_before(context, view))
+    old = set(arrow.rows(located(context, view.name, Version.OLD), context.opened))
 
     def staged(side: str, rows: Set[Row]) -> StagedFile:
-        return stage_arrow(context, table_of(rows, view.columns), view.columns, *folder, view.name, side)
+        return stage(arrow.table_of(rows, view.columns), view.columns, context.path(*folder, view.name, side))
 
     return StagedView(staged("plus", new - old), staged("minus", old - new))
 
@@ -124,48 +120,6 @@ def nothing_new(context: Context) -> bool:
     return all(record is not None and not record.rows for record in records)
 
 
-# ---------------------------------------------------------------- rows of views, here
-def table_now(context: Context, name: str) -> pa.Table:
-    """The rows of a view as this refresh leaves them."""
-    view, staged = context.view(name), staged_of(context, name)
-    schema = schema_of(view.columns)
-    plus, minus = (_staged(file, schema) for file in (staged.plus, staged.minus))
-    old = table_before(context, view)
-    return pa.concat_tables([arrow.difference(old, minus), plus])
-
-
-def table_before(context: Context, view: View) -> pa.Table:
-    """The rows of a view that readers have now."""
-    pin, schema = pin_of(context, view.name), schema_of(view.columns)
-    if pin is None:
-        return schema.empty_table()
-    return arrow.read(context.layout.resolve(pin.path), pin.version, schema.names).cast(schema)
-
-
 def rows_now(context: Context, name: str) -> list[Row]:
-    """The same as values."""
-    return to_rows(table_now(context, name), context.view(name).columns)
-
-
-def rows_before(context: Context, view: View) -> list[Row]:
-    """The same as values."""
-    return to_rows(table_before(context, view), view.columns)
-
-
-def table_of(rows: Iterable[Row], columns: tuple[Column, ...]) -> pa.Table:
-    """Rows that are values here, in an order of their own."""
-    listed = sorted(rows, key=sort_key)
-    schema = schema_of(columns)
-    arrays = [pa.array([row[i] for row in listed], field.type) for i, field in enumerate(schema)]
-    return pa.table(arrays, schema=schema)
-
-
-def schema_of(columns: tuple[Column, ...]) -> pa.Schema:
-    """The Arrow schema of declared columns."""
-    return arrow.schema_of({column.name: str(column.type) for column in columns})
-
-
-def _staged(file: StagedFile, schema: pa.Schema) -> pa.Table:
-    if not file.path:
-        return schema.empty_table()
-    return arrow_dataset.dataset(file.path, format="parquet").to_table(schema.names).cast(schema)
+    """The rows of a view as this refresh leaves them."""
+    return arrow.rows(located(context, name, Version.NEW), context.opened)

@@ -15,7 +15,7 @@ from foreset.ir.program import Program
 from foreset.plan.fingerprint import own_marks
 from foreset.plan.rebuild import reedited
 from foreset.refresh.context import read_spec
-from foreset.refresh.fits import fits
+from foreset.relations.located import fits
 from foreset.rewrite.edit_relations import corrected_by
 from foreset.rewrite.edit_views import Unfit, check_edit, unfit
 from foreset.store import manifest

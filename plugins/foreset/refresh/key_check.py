@@ -21,13 +21,13 @@ from foreset.errors import SourceError
 from foreset.ir.program import Source
 from foreset.ir.terms import Row
 from foreset.ir.text import print_value
+from foreset.ir.versions import Version
 from foreset.records.captures import CaptureRecord
-from foreset.refresh.bind_source import as_declared, bind_source
 from foreset.refresh.context import Context
-from foreset.relations import bind_files as inputs
+from foreset.relations.frames import frame
+from foreset.relations.located import Folder, Located, pinned
+from foreset.relations.tables import bound, parts
 from foreset.store.canonical import same_row
-from foreset.store.capture.origins import open_origin
-from foreset.store.capture.source_pin import RecordedPin
 from foreset.store.capture.stage import folder
 from foreset.store.delta import SparkOnly
 from foreset.store.quoting import ticked
@@ -83,17 +83,17 @@ def in_process(context: Context, source: Source, came: str | None) -> tuple[list
     """
     places, labels = source.key_places, column_names(len(source.columns))
     key, kinds = [labels[place] for place in places], [column.type for column in source.columns]
-    pin, root = RecordedPin.from_manifest(context.run.sources[source.name]), context.layout.root
+    there = pinned(context.layout, source, context.run.sources[source.name])
     with session(spill=context.spill) as connection:
         tables = Tables(connection, {source.name: tuple(kinds)})
-        new = None if came is None else inputs.bind_folder(tables, came, as_declared(source.columns))
-        keys = bind_source(tables, root, source, pin, places)
+        new = None if came is None else parts(tables, _came(source, came))[0].table
+        keys = bound(tables, there, places)
         if not keys.rows:
             return [], True
         twice = repeated(tables, keys, key, new)
         if not twice.rows:
             return [], came is None
-        found = of_several(tables, bind_source(tables, root, source, pin), twice, key)
+        found = of_several(tables, bound(tables, there), twice, key)
         return tables.fetch(found, [kinds[place] for place in places])[:SHOWN], False
 
 
@@ -101,17 +101,20 @@ def in_spark(context: Context, source: Source, came: str | None) -> list[Row]:
     """Some keys that several rows have, by Spark."""
     from pyspark.sql import functions as F
 
-    version = RecordedPin.from_manifest(context.run.sources[source.name]).version
-    rows = open_origin(context.spark, source, context.layout.root, version).at(version)
+    rows = frame(context.spark, pinned(context.layout, source, context.run.sources[source.name]))
     names = [source.columns[place].name for place in source.key_places]
     key = [ticked(name) for name in names]
     if came is not None:
         labels = [f"foreset_key_{i}" for i in range(len(key))]
-        wanted = context.spark.read.schema(rows.schema).parquet(came).select(*key).toDF(*labels).distinct()
+        wanted = frame(context.spark, _came(source, came)).select(*key).toDF(*labels).distinct()
         rows = rows.join(wanted, same_row(rows, wanted, list(zip(names, labels, strict=True))), "left_semi")
     every = F.struct(*(ticked(column.name) for column in source.columns))
     several = rows.groupBy(*key).agg(F.count_distinct(every).alias("foreset_rows")).where("foreset_rows > 1")
     return collected(several.select(*key).limit(SHOWN), [source.columns[place].type for place in source.key_places])
+
+
+def _came(source: Source, folder: str) -> Located:
+    return Located(source.name, Version.PLUS, source.columns, Folder(folder))
 
 
 def _agree(source: Source, found: Sequence[Row]) -> KeyBroken:

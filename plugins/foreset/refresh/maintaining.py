@@ -7,34 +7,29 @@ from there, in any process.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
-from foreset.ir.program import Column
-from foreset.ir.steps import Phase, Procedure, Ref
+from foreset.ir.steps import Procedure, Ref
 from foreset.ir.strata import Stratum
-from foreset.ir.types import BIGINT
 from foreset.ir.versions import Version
-from foreset.machine.machine import Machine
+from foreset.machine.stratum import Task, feed, run_phases
 from foreset.plan import marks
 from foreset.plan.choose import Choice, Mode, free
 from foreset.plan.giving_up import GivenUp
-from foreset.plan.place import SPARK, Place
-from foreset.plan.translate import COUNTED, keeps_counters, translate
+from foreset.plan.place import DUCKDB, SPARK, Place
+from foreset.plan.translate import keeps_counters, translate
 from foreset.records.strata import DeletionRecord, StagedFile, StagedView, StratumRecord
 from foreset.refresh import phase_break
-from foreset.refresh.choosing import chosen, reason_of
+from foreset.refresh.choosing import chosen, reason_of, situation_of
 from foreset.refresh.constraining import constrain
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.domain_phase import ask, give
-from foreset.refresh.inprocess import attempt
-from foreset.refresh.inputs import counters_of, put_input, put_old
-from foreset.refresh.staging import stage
-
-if TYPE_CHECKING:
-    from foreset.backends.spark.backend import SparkBackend
-    from foreset.backends.spark.frames import Piece
+from foreset.refresh.engines import Engine, do_in, forced, place_of, schemas_of
+from foreset.refresh.located import Inputs
+from foreset.relations.frames import SparkPort
+from foreset.relations.located import COUNTERS
 
 
 def maintain(context: Context, number: int, *, in_parts: bool = False) -> StratumRecord:
@@ -54,23 +49,6 @@ def maintain(context: Context, number: int, *, in_parts: bool = False) -> Stratu
     else:
         record = _finish_somehow(context, stratum, choice, before, in_parts=in_parts)
     return context.finish(marks.stratum(number), replace(record, seconds=round(before.seconds + watch.seconds, 3)))
-
-
-@dataclass(slots=True)
-class _Work:
-    """A stratum at work."""
-
-    context: Context
-    stratum: Stratum
-    procedure: Procedure
-    machine: Machine[Piece]
-    backend: SparkBackend
-    folder: tuple[str, ...]
-
-    def run(self, *phases: Phase) -> None:
-        for phase in phases:
-            self.context.listen({"event": "phase", "stratum": self.stratum.number, "phase": phase.name})
-            self.machine.run(phase)
 
 
 def _finish_somehow(
@@ -95,49 +73,110 @@ def _finish_somehow(
 def _finish(
     context: Context, stratum: Stratum, choice: Choice, before: DeletionRecord, *, in_parts: bool = False
 ) -> StratumRecord:
-    procedure = _procedure(stratum, choice)
-    where = Place(SPARK, "its deletion part ran there")
-    if before.saved is None:
-        tried = attempt(context, stratum, choice, procedure, _folder(context, stratum))
-        where = tried.place
-        if tried.record is not None:
-            return tried.record
-    work = _opened(context, stratum, choice, procedure)
-    *first, last = procedure.phases
+    procedure = translate(stratum, choice.strategy, counted=keeps_counters(stratum))
+    work = _Work(context, stratum, choice, before, in_parts, procedure, _folder(context, stratum))
+    where = Place(SPARK, "its deletion part ran there") if before.saved else _placed(context, stratum, choice)
+
+    def told(place: Place) -> None:
+        work.listen({"event": "engine", "engine": place.engine, "reason": place.reason})
+
+    def moved(place: Place, error: Exception) -> None:
+        if forced() == "inproc":
+            raise error
+        told(place)
+
+    if where.engine == DUCKDB:
+        told(where)
+    record, where = do_in(context, where, schemas_of(context.program, procedure), partial(_run, work), moved)
+    return replace(record, engine=where.engine, engine_reason=where.reason)
+
+
+def _placed(context: Context, stratum: Stratum, choice: Choice) -> Place:
+    """Where a stratum begins, from what is known of its inputs."""
+    return place_of(context, choice.strategy, situation_of(context, stratum).sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A stratum, and how far it was brought before."""
+
+    context: Context
+    stratum: Stratum
+    choice: Choice
+    before: DeletionRecord
+    in_parts: bool
+    procedure: Procedure
+    folder: tuple[str, ...]
+
+    def listen(self, event: dict[str, Any]) -> None:
+        """Say what happens, and to which stratum."""
+        self.context.listen({**event, "stratum": self.stratum.number})
+
+    @property
+    def task(self) -> Task:
+        """What there is to run."""
+        may_give_up = free(self.stratum, Mode(self.context.plan.mode))
+        rounds = self.context.program.max_rounds
+        return Task(self.procedure, self.stratum.reads, rounds, self.listen, may_give_up)
+
+    def path(self, *parts: str) -> str:
+        """A path where nobody else writes."""
+        return self.context.path(*self.folder, *parts)
+
+
+def _run(work: _Work, port: Engine) -> StratumRecord:
+    """Run all phases, or those that are left, and stage what comes of them."""
+    task, before = work.task, work.before
+    feed(task, port, Inputs(work.context))
+    *first, last = work.procedure.phases
     if before.saved is not None:
-        phase_break.load(context, work.backend, before.saved)
+        assert isinstance(port, SparkPort), "only what ran in Spark is kept"
+        phase_break.load(port, before.saved, task.reads)
     elif first:
         watch = Stopwatch()
-        work.run(*first)
-        if in_parts:
-            _keep(work, choice, watch)
-    work.run(last)
-    views = {name: _stage_view(work, name) for name in stratum.names}
-    kept = [name for name in procedure.counted if keeps_counters(stratum)]
-    states = {name: _stage_counters(work, name) for name in kept}
+        run_phases(task, port, first)
+        if work.in_parts and isinstance(port, SparkPort):
+            _keep(work, port, watch)
+    run_phases(task, port, [last])
+    views = {name: _stage_view(work, port, name) for name in work.stratum.names}
+    kept = [name for name in work.procedure.counted if keeps_counters(work.stratum)]
     return StratumRecord(
-        choice.strategy, reason_of(choice, before.circles or _circles(work)), views=views,
-        rows=sum(staged.changed for staged in views.values()), rounds=before.rounds + work.backend.work.rounds,
-        counted=tuple(kept), counters=states, rows_read=work.backend.versions.rows_read,
-        forgotten=choice.strategy == "recompute", engine=where.engine, engine_reason=where.reason,
+        work.choice.strategy, reason_of(work.choice, before.circles or _circles(work, port)), views=views,
+        rows=sum(staged.changed for staged in views.values()), rounds=before.rounds + port.backend.work.rounds,
+        counted=tuple(kept), counters={name: _stage_counters(work, port, name) for name in kept},
+        rows_read=port.backend.versions.rows_read, forgotten=work.choice.strategy == "recompute",
     )  # fmt: skip
 
 
-def _keep(work: _Work, choice: Choice, watch: Stopwatch) -> None:
+def _keep(work: _Work, port: SparkPort, watch: Stopwatch) -> None:
     """Mark that the phases before the last are done, with what the last reads of them."""
-    saved = phase_break.save(work.context, work.backend, work.procedure, (*work.folder, "delete"))
+    saved = phase_break.save(port, work.procedure, work.path("delete"))
     record = DeletionRecord(
-        choice.strategy, choice.reason, seconds=watch.seconds, rounds=work.backend.work.rounds,
+        work.choice.strategy, work.choice.reason, seconds=watch.seconds, rounds=port.backend.work.rounds,
         rows=sum(one.rows for one in saved.versions if one.version == Version.DEL), saved=saved,
-        circles=_circles(work),
+        circles=_circles(work, port),
     )  # fmt: skip
     work.context.finish(marks.deletion(work.stratum.number), record)
 
 
-def _circles(work: _Work) -> int:
+def _stage_view(work: _Work, port: Engine, view: str) -> StagedView:
+    columns = work.context.view(view).columns
+    plus, minus = (
+        port.stage(Ref(view, version), columns, work.path(view, side))
+        for side, version in (("plus", Version.PLUS), ("minus", Version.MINUS))
+    )
+    return StagedView(plus, minus)
+
+
+def _stage_counters(work: _Work, port: Engine, view: str) -> StagedFile:
+    columns = (*work.context.view(view).columns, *COUNTERS)
+    return port.stage_changes(view, columns, work.path(view, "counters"))
+
+
+def _circles(work: _Work, port: Engine) -> int:
     """How many keys lie on a circle of the data, where the strategy looks for them."""
     ref = work.procedure.circles
-    return (work.backend.versions.count(ref) or 0) if ref else 0
+    return (port.backend.versions.count(ref) or 0) if ref else 0
 
 
 def _folder(context: Context, stratum: Stratum) -> tuple[str, ...]:
@@ -145,53 +184,5 @@ def _folder(context: Context, stratum: Stratum) -> tuple[str, ...]:
     return ("strata", str(stratum.number), f"{context.run.attempt_id}-{secrets.token_hex(4)}")
 
 
-def _procedure(stratum: Stratum, choice: Choice) -> Procedure:
-    return translate(stratum, choice.strategy, counted=keeps_counters(stratum))
-
-
-def _opened(context: Context, stratum: Stratum, choice: Choice, procedure: Procedure) -> _Work:
-    """The engine with everything that the stratum starts from."""
-    from foreset.backends.spark.backend import SparkBackend
-    from foreset.backends.spark.frames import Frames
-
-    schemas = {name: tuple(c.type for c in columns) for name, columns in context.program.columns_of().items()}
-    schemas |= procedure.helper_types
-    frames = Frames(context.spark, schemas)
-    building = choice.strategy == "recompute"
-    tallying = choice.strategy in COUNTED or (building and keeps_counters(stratum))
-    for name in stratum.reads:
-        put_input(context, frames, name, new_only=building, distinct=tallying)
-    for name in stratum.names:
-        put_old(context, frames, name)
-    counted = stratum.names if choice.strategy in COUNTED else ()
-    backend = SparkBackend(frames, {name: counters_of(context, frames, stratum, name) for name in counted})
-    may_give_up = free(stratum, Mode(context.plan.mode))
-    machine = Machine(backend, context.program.max_rounds, _with_stratum(context, stratum), may_give_up)
-    return _Work(context, stratum, procedure, machine, backend, _folder(context, stratum))
-
-
-def _with_stratum(context: Context, stratum: Stratum) -> Callable[[dict[str, Any]], None]:
-    return lambda event: context.listen({**event, "stratum": stratum.number})
-
-
 def _skipped(stratum: Stratum, choice: Choice) -> StratumRecord:
     return StratumRecord(choice.strategy, choice.reason, views=dict.fromkeys(stratum.names, StagedView()))
-
-
-def _stage_view(work: _Work, view: str) -> StagedView:
-    columns = work.context.view(view).columns
-    plus, minus = (work.backend.versions.stored(Ref(view, version)) for version in (Version.PLUS, Version.MINUS))
-    return StagedView(
-        stage(work.context, plus, columns, *work.folder, view, "plus"),
-        stage(work.context, minus, columns, *work.folder, view, "minus"),
-    )
-
-
-def _stage_counters(work: _Work, view: str) -> StagedFile:
-    from foreset.backends.spark.cutting import cut
-
-    counter = work.backend.counters.get(view)
-    changes = counter.current() if counter else None
-    named = (*work.context.view(view).columns, Column("_base", BIGINT), Column("_recursive", BIGINT))
-    pieces = () if changes is None else (cut(changes),)
-    return stage(work.context, pieces, named, *work.folder, view, "counters")

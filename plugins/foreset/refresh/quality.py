@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum, auto
-from typing import Any
-
-import pyarrow.dataset as arrow_dataset
+from enum import Enum
+from typing import TYPE_CHECKING, Any
 
 from foreset.errors import EnvironmentFault, QualityFailed
 from foreset.ir.expectations import DENY, KNOWN, Expectation, Scope, Severity
 from foreset.ir.program import View
-from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
 from foreset.plan.marks import QUALITY
@@ -25,15 +22,16 @@ from foreset.quality.batches import EXAMPLES, SPARK_ONLY, Batch, Finding, fits_i
 from foreset.quality.outcome import failures, identity, line, summed, told
 from foreset.records import codec
 from foreset.records.checks import QualityRecord
-from foreset.records.strata import StagedFile
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.denying import reach_of, violations
-from foreset.refresh.fits import pin_of
-from foreset.refresh.inputs import put_old, staged_of
 from foreset.refresh.known import Tally
-from foreset.refresh.staging import inside, staged_frame
-from foreset.store import arrow, files
-from foreset.store.arrow_values import to_rows
+from foreset.refresh.located import located, pin_of, staged_of
+from foreset.relations import arrow
+from foreset.relations.frames import frame
+from foreset.store import files
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 Facts = Mapping[str, Any]
 RECORD, DOCS = "quality.json", "data_docs"
@@ -70,9 +68,9 @@ def _failed(record: QualityRecord) -> QualityFailed:
 class Rows(Enum):
     """Which rows of a view are looked at."""
 
-    CAME = auto()
-    WENT = auto()
-    STATE = auto()  # the whole new state
+    CAME = Version.PLUS
+    WENT = Version.MINUS
+    STATE = Version.NEW
 
 
 @dataclass(slots=True)
@@ -241,36 +239,8 @@ def _count(context: Context, view: View, rows: Rows) -> int:
 
 
 def _rows(context: Context, view: View, rows: Rows) -> Sequence[Row]:
-    staged = staged_of(context, view.name)
-    if rows is Rows.WENT:
-        return _staged(staged.minus, view)
-    came = _staged(staged.plus, view)
-    pin = pin_of(context, view.name)
-    if rows is Rows.CAME or pin is None:
-        return came
-    names = [column.name for column in view.columns]
-    old = to_rows(arrow.read(context.layout.resolve(pin.path), pin.version, names), view.columns)
-    gone = set(_staged(staged.minus, view))
-    return [*(row for row in old if row not in gone), *came]
+    return arrow.rows(located(context, view.name, rows.value), context.opened)
 
 
-def _staged(file: StagedFile, view: View) -> list[Row]:
-    if not file.path:
-        return []
-    names = [column.name for column in view.columns]
-    return to_rows(arrow_dataset.dataset(file.path, format="parquet").to_table(names), view.columns)
-
-
-def _frame(context: Context, view: View, rows: Rows) -> Any:  # noqa: ANN401 - a DataFrame
-    from foreset.backends.spark.frames import Frames, Piece
-
-    staged, columns = staged_of(context, view.name), view.columns
-    if rows is not Rows.STATE:
-        return staged_frame(context, staged.plus if rows is Rows.CAME else staged.minus, columns)
-    frames = Frames(context.spark, {view.name: tuple(column.type for column in columns)})
-    put_old(context, frames, view.name)
-    for version, file in ((Version.PLUS, staged.plus), (Version.MINUS, staged.minus)):
-        frame = staged_frame(context, file, columns)
-        if frame is not None:
-            frames.put(Ref(view.name, version), Piece(inside(frame, columns), file.rows))
-    return frames.read(Ref(view.name, Version.NEW)).frame.toDF(*(column.name for column in columns))
+def _frame(context: Context, view: View, rows: Rows) -> DataFrame:
+    return frame(context.spark, located(context, view.name, rows.value))

@@ -1,116 +1,124 @@
 """`--verify full`: every view that was maintained, computed anew by the rules as written, and compared.
 
-In this process where it is few rows, as strata are (`recounting_here.py`); else in Spark.
+In this process where it is few rows, as strata are; else in Spark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-import duckdb
-
-from foreset.analyse.needs import needs_of
+from foreset.analyse.needs import Need, needs_of
 from foreset.analyse.strata import layering
-from foreset.backends.duckdb.budget import OutOfBounds
-from foreset.ir.steps import Ref
+from foreset.ir.program import Program
+from foreset.ir.rules import Atom, Rule
+from foreset.ir.steps import Derivation, Derive, Phase, Ref, Subtract
 from foreset.ir.strata import Stratum
-from foreset.ir.terms import Row
-from foreset.ir.types import Type
+from foreset.ir.terms import Row, Var
 from foreset.ir.versions import Version
 from foreset.machine.machine import Machine
-from foreset.plan.place import DUCKDB
+from foreset.machine.stratum import Reads, Task, run_stratum
 from foreset.plan.translate import translate
 from foreset.refresh.choosing import size_of
 from foreset.refresh.context import Context
-from foreset.refresh.inprocess import place_of
-from foreset.refresh.inputs import put_input, put_old, staged_of
-from foreset.refresh.recounting_here import SHOWN, Difference, differences_here
-from foreset.refresh.staging import inside, staged_frame
-from foreset.store.delta import SparkOnly
-from foreset.store.spark_values import collected
+from foreset.refresh.engines import Engine, do_in, place_of, schemas_of
+from foreset.refresh.located import Inputs, located
+from foreset.relations.located import Located
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-    from foreset.backends.spark.frames import Piece
+SHOWN = 20
+MISSING, EXTRA = Version.INS, Version.DEL  # where the differences are put
+Difference = tuple[str, int, list[Row], list[Row]]
 
 
-def differences(context: Context) -> Iterator[Difference]:
+def differences(context: Context) -> list[Difference]:
     """Each view with its number of rows, those missing in the staged result, and those too many there."""
     names = list(context.program.columns_of())
     where = place_of(context, "recompute", {name: size_of(context, name) for name in names})
-    if where.engine == DUCKDB:
-        with suppress(OutOfBounds, SparkOnly, duckdb.Error):
-            return iter(list(differences_here(context)))
-    return _in_spark(context)
+    program, _ = context.judge()
+    return do_in(context, where, schemas_of(program), lambda port: list(_Recount(context, port).differences()))[0]
 
 
-def _in_spark(context: Context) -> Iterator[Difference]:
-    """Yield each view with its number of rows, those missing in the staged result, and those too many there.
+@dataclass(slots=True)
+class _Recount:
+    """Strata build on recomputed lower ones, not on staged ones: an error below shows where it is."""
 
-    Strata build on recomputed lower ones, not on staged ones: an error below shows where it is.
-    """
-    from foreset.backends.spark.cutting import cut
-    from foreset.backends.spark.frames import anti
+    context: Context
+    port: Engine
+    there: set[str] = field(default_factory=set)  # relations whose new state was taken in, or computed
 
-    program, written = context.judge()
-    schemas = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}
-    kept = {view.name for view in context.program.views}
-    built: dict[str, Piece] = {}
-    for stratum in written.strata:
-        if stratum.own_way:  # what was answered is the truth of this refresh, and constraints are no rows
-            built |= {name: cut(_staged_state(context, name, schemas)) for name in stratum.names}
-            continue
-        for name, full in _derived(context, stratum, built, schemas).items():
-            built[name] = full
-            if name not in kept:
-                continue
-            staged = _staged_state(context, name, schemas)
-            missing, extra = cut(anti(full.frame, staged)), cut(anti(staged, full.frame))
-            yield name, full.rows or 0, _some(missing, schemas[name]), _some(extra, schemas[name])
-    for need in needs_of(program.views):  # by the rules that use the answers
-        whole = {**schemas, need.view.name: tuple(column.type for column in need.view.columns)}
-        (stratum,) = layering((need.view,), program.columns_of()).strata
-        (full,) = _derived(context, stratum, built, whole).values()
-        width = len(need.seeds)
-        asked = full.frame.columns[width:]
-        staged = _staged_state(context, need.asks, schemas)
-        missing = cut(anti(full.frame.select(*asked).distinct().toDF(*staged.columns), staged))
-        yield need.asks, full.rows or 0, _some(missing, schemas[need.asks]), []
+    def differences(self) -> Iterator[Difference]:
+        program, written = self.context.judge()
+        versions, kept = self.port.backend.versions, {view.name for view in self.context.program.views}
+        for stratum in written.strata:
+            if stratum.own_way:  # what was answered is the truth of this refresh, and constraints are no rows
+                for name in stratum.names:
+                    self._put_staged(name)
+            else:
+                self._derive(stratum)
+                for name in stratum.names:
+                    if name in kept:
+                        yield self._compared(name)
+                    versions.put(Ref(name, Version.NEW), *versions.stored(Ref(name, Version.FULL)))
+            self.there.update(stratum.names)
+        for need in needs_of(program.views):  # by the rules that use the answers
+            yield self._needed(need, program)
+
+    def _derive(self, stratum: Stratum) -> None:
+        """All of a stratum, from what is below."""
+        procedure = translate(stratum, "recompute")
+        self.port.backend.versions.schemas |= procedure.helper_types
+        task = Task(procedure, stratum.reads, self.context.program.max_rounds, self.context.listen)
+        run_stratum(task, self.port, self)
+
+    def _compared(self, name: str) -> Difference:
+        """A computed view beside what is staged of it."""
+        self._put_staged(name)
+        full, staged = Ref(name, Version.FULL), Ref(name, Version.NEW)
+        missing, extra = Ref(name, MISSING), Ref(name, EXTRA)
+        self._run(Subtract(missing, full, (staged,)), Subtract(extra, staged, (full,)))
+        count = self.port.backend.versions.count(full) or 0
+        return name, count, self.port.rows(missing, SHOWN), self.port.rows(extra, SHOWN)
+
+    def _needed(self, need: Need, program: Program) -> Difference:
+        """What has to have been asked beside what was."""
+        view, versions = need.view, self.port.backend.versions
+        for version in Version:  # all needs go by one name
+            versions.put(Ref(view.name, version))
+        versions.schemas[view.name] = tuple(column.type for column in view.columns)
+        (stratum,) = layering((view,), program.columns_of()).strata
+        self._derive(stratum)
+        every = tuple(Var(column.name) for column in view.columns)
+        head, body = Atom(need.asks, every[len(need.seeds) :]), Atom(view.name, every, version=Version.FULL)
+        rule = Rule(head, (body,), types={column.name: column.type for column in view.columns})
+        missing = Ref(need.asks, MISSING)
+        self._run(Derive((Derivation(missing, (rule,), without=(Ref(need.asks, Version.NEW),)),)))
+        count = versions.count(Ref(view.name, Version.FULL)) or 0
+        return need.asks, count, self.port.rows(missing, SHOWN), []
+
+    def _run(self, *steps: Subtract | Derive) -> None:
+        machine: Machine[Any] = Machine(self.port.backend, 1)
+        machine.run(Phase("compare", steps))
+
+    def _put_staged(self, name: str) -> None:
+        """The state before, less what went, with what came."""
+        versions = [located(self.context, name, version) for version in (Version.OLD, Version.PLUS, Version.MINUS)]
+        self.port.put(versions, STAGED)
+
+    # ------------------------------------------------------------ where relations lie
+    def below(self, relation: str, *, building: bool, read: object) -> Sequence[Located]:  # noqa: ARG002 - all strata share it
+        """What is not there yet: sources, each once."""
+        if relation in self.there:
+            return ()
+        self.there.add(relation)
+        return Inputs(self.context).below(relation, building=building, read=None)
+
+    def before(self, view: str) -> Sequence[Located]:  # noqa: ARG002 - nothing is taken for granted
+        """Nothing is compared with what was."""
+        return ()
+
+    def counters(self, view: str) -> None:
+        """Nothing is counted."""
 
 
-def _derived(
-    context: Context, stratum: Stratum, built: Mapping[str, Piece], schemas: Mapping[str, tuple[Type, ...]]
-) -> dict[str, Piece]:
-    """The views of a stratum, all of it derived from what is below."""
-    from foreset.backends.spark.backend import SparkBackend
-    from foreset.backends.spark.frames import Frames
-
-    procedure = translate(stratum, "recompute")
-    frames = Frames(context.spark, {**schemas, **procedure.helper_types})
-    for name in stratum.reads:
-        if name in built:
-            frames.put(Ref(name, Version.NEW), built[name])
-        else:
-            put_input(context, frames, name, new_only=True, distinct=False)
-    Machine(SparkBackend(frames), context.program.max_rounds, context.listen).run(*procedure.phases)
-    return {name: frames.read(Ref(name, Version.FULL)) for name in stratum.names}
-
-
-def _staged_state(context: Context, view: str, schemas: dict[str, tuple[Type, ...]]) -> DataFrame:
-    from foreset.backends.spark.frames import Frames, Piece
-
-    frames = Frames(context.spark, dict(schemas))
-    put_old(context, frames, view)
-    columns, staged = context.view(view).columns, staged_of(context, view)
-    for version, file in ((Version.PLUS, staged.plus), (Version.MINUS, staged.minus)):
-        frame = staged_frame(context, file, columns)
-        if frame is not None:
-            frames.put(Ref(view, version), Piece(inside(frame, columns), file.rows))
-    return frames.read(Ref(view, Version.NEW)).frame
-
-
-def _some(piece: Piece, kinds: tuple[Type, ...]) -> list[Row]:
-    return collected(piece.frame.limit(SHOWN), kinds) if piece.rows else []
+STAGED = Reads((), (), (), building=False, tallying=False)

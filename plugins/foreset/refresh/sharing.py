@@ -8,12 +8,11 @@ from contextlib import contextmanager
 from foreset.backends.duckdb.database import session
 from foreset.backends.duckdb.sharing import LARGE, Shared, links
 from foreset.backends.duckdb.tables import Table, Tables
-from foreset.refresh.bind_source import as_declared, bind_source
+from foreset.ir.versions import Version
 from foreset.refresh.captured import captures_of
 from foreset.refresh.context import Context
-from foreset.relations import bind_files as inputs
-from foreset.store.capture.source_pin import RecordedPin
-from foreset.store.capture.stage import folder
+from foreset.refresh.located import located
+from foreset.relations.tables import bound, parts
 
 
 @contextmanager
@@ -30,13 +29,11 @@ def shared_looks(context: Context) -> Iterator[None]:
         return
 
     def source(tables: Tables, name: str) -> Table:
-        pin = RecordedPin.from_manifest(context.run.sources[name])
-        return bind_source(tables, context.layout.root, context.source(name), pin)
+        return bound(tables, located(context, name, Version.NEW))
 
     def changes(tables: Tables, name: str) -> Sequence[Table]:
-        columns, one = as_declared(context.source(name).columns), captured[name]
-        signs = [sign for sign, rows in ((1, one.inserted), (-1, one.deleted)) if rows]
-        return [inputs.bind_folder(tables, folder(one.staged, sign), columns) for sign in signs]
+        sides = (located(context, name, version) for version in (Version.PLUS, Version.MINUS))
+        return [part.table for one in sides for part in parts(tables, one)]
 
     with session(spill=context.spill) as connection:
         ((schema,),) = connection.execute("SELECT current_schema()").fetchall()

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from foreset.analyse.needs import Need
 from foreset.ir.program import Column, View
 from foreset.ir.terms import Row, Var
+from foreset.relations.files import Rows
 from foreset.values.widen import widened
 from foreset.verify.binding_order import Asked
-from foreset.verify.entries import Draw, Rows, present, sampled
+from foreset.verify.entries import Draw, present, sampled
 from foreset.verify.sample import Staged
 
 Answers = Callable[[View, Asked, set[Row]], Iterable[Row]]  # rows of a view that no stratum has, by some columns

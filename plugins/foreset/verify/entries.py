@@ -6,40 +6,19 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import duckdb
 import numpy as np
 import pyarrow as pa
-from pyarrow.dataset import Dataset
 
 from foreset.ir.program import Column
 from foreset.ir.terms import Row
+from foreset.relations.files import Plain, Rows, SignedFiles
 from foreset.store import scratch
 from foreset.store.arrow_values import to_rows
 from foreset.store.delta import SEQ, SEQ_OF_ENTRY, entries_in
 from foreset.store.quoting import quoted
 from foreset.verify.facts import cast, key_table, narrowed
-
-Files: TypeAlias = tuple[str, ...]
-Plain: TypeAlias = pa.Table | Dataset | Files  # where a row is there or not
-
-
-@dataclass(frozen=True, slots=True)
-class SignedFiles:
-    """The files of a signed table (store/signed.py): what came, and what went, each in folders named by its refresh."""
-
-    came: Files
-    went: Files
-
-
-Rows: TypeAlias = Plain | SignedFiles | None
-
-
-def holds(files: Sequence[str], names: Sequence[str]) -> bool:
-    """Whether the files have all these columns between them; a table may have one that no file has yet."""
-    with scratch.cursor() as connection:
-        return set(names) <= set(connection.read_parquet(list(files), union_by_name=True).columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from foreset.analyse.needs import Need
 from foreset.ir.program import Column, Program
 from foreset.ir.strata import Layering
 from foreset.ir.terms import Row, Value
+from foreset.relations.files import Rows
 from foreset.verify.asked import lacking
-from foreset.verify.entries import Draw, Rows, sampled
+from foreset.verify.entries import Draw, sampled
 from foreset.verify.facts import SourceFacts
 from foreset.verify.origins import Hint, Pairs, hints, near_goals, origins
 from foreset.verify.sample import LEAST_PER_VIEW, Claim, Staged, draw, shares, there

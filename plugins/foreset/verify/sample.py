@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from foreset.ir.program import Column, is_hidden
 from foreset.ir.terms import Row, Value
-from foreset.verify.entries import Draw, Rows, present, sampled, worked_on
+from foreset.relations.files import Rows
+from foreset.verify.entries import Draw, present, sampled, worked_on
 from foreset.verify.origins import Hint
 
 

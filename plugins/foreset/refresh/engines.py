@@ -1,0 +1,91 @@
+"""Where work on relations is done: in this process by DuckDB where little is touched, else in Spark.
+
+Nothing is staged before the work is through, so that Spark can begin anew at any moment.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, TypeVar
+
+import duckdb
+
+from foreset.backends.duckdb.backend import DuckDBBackend
+from foreset.backends.duckdb.budget import OutOfBounds
+from foreset.backends.duckdb.database import session
+from foreset.backends.duckdb.sharing import near
+from foreset.backends.duckdb.tables import Near, Tables
+from foreset.errors import UsageError
+from foreset.ir.program import Program
+from foreset.ir.steps import Procedure
+from foreset.ir.types import Type
+from foreset.plan.choose import Size
+from foreset.plan.place import DUCKDB, SPARK, Place, place
+from foreset.refresh.captured import captured_of
+from foreset.refresh.context import Context
+from foreset.relations.frames import SparkPort, spark_port
+from foreset.relations.located import Located
+from foreset.relations.tables import DuckDBPort
+from foreset.store.delta import SparkOnly
+
+T = TypeVar("T")
+Engine: TypeAlias = DuckDBPort | SparkPort
+Schemas: TypeAlias = Mapping[str, tuple[Type, ...]]
+VARIABLE = "FORESET_ENGINE"
+ENGINES = ("auto", "spark", "inproc")
+
+
+def forced() -> str:
+    """The engine that the environment names, or `auto`."""
+    named = os.environ.get(VARIABLE, "") or "auto"
+    if named not in ENGINES:
+        raise UsageError(f"{VARIABLE} is {named!r}", f"one of {', '.join(ENGINES)}")
+    return named
+
+
+def place_of(context: Context, strategy: str, sizes: Mapping[str, Size]) -> Place:
+    """Where work on some relations begins, from what is known of them."""
+    named = forced()
+    for name in sizes:
+        if named == "auto" and name in context.run.sources and captured_of(context, name).rows is None:
+            return Place(SPARK, f"the log of source {name} does not say how many rows it has")
+    return place(strategy, sizes, named)
+
+
+def _go_on(_: Place, __: Exception) -> None:
+    """Nobody has to know that work was moved."""
+
+
+def do_in(
+    context: Context,
+    where: Place,
+    schemas: Schemas,
+    work: Callable[[Engine], T],
+    moved: Callable[[Place, Exception], None] = _go_on,
+) -> tuple[T, Place]:
+    """Do some work where it was placed; what turns out too much for this process is moved to Spark, and begun anew."""
+    if where.engine == DUCKDB:
+        try:
+            with session(spill=context.spill) as connection:
+                backend = DuckDBBackend(Tables(connection, dict(schemas), open=context.opened))
+                return work(DuckDBPort(backend, _near_by(context))), where
+        except (OutOfBounds, SparkOnly, duckdb.Error) as error:
+            what = f"DuckDB says: {error}" if isinstance(error, duckdb.Error) else str(error)
+            where = Place(SPARK, f"begun in process with {where.reason}, but {what}")
+            moved(where, error)
+    return work(spark_port(context.spark, schemas)), where
+
+
+def schemas_of(program: Program, procedure: Procedure | None = None) -> dict[str, tuple[Type, ...]]:
+    """The types of the columns of all relations, and of the helpers of a procedure."""
+    of_program = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}
+    return of_program | (procedure.helper_types if procedure else {})
+
+
+def _near_by(context: Context) -> Callable[[Located], Callable[[int], Near | None]] | None:
+    """What strata have looked up in sources together."""
+    shared = context.shared
+    if shared is None:
+        return None
+    return lambda one: near(shared, one.relation, [column.type for column in one.columns], one.hidden)

@@ -1,0 +1,127 @@
+"""Where the rows of every relation of a run lie, in each version: the one place that knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from foreset.ir.versions import Version
+from foreset.plan import marks
+from foreset.plan.translate import counts_itself
+from foreset.records.strata import StagedView
+from foreset.refresh.captured import captured_of
+from foreset.refresh.context import Context
+from foreset.refresh.key_check import single_rows
+from foreset.relations.frames import frame
+from foreset.relations.located import (
+    COUNTERS,
+    Composed,
+    CountersAt,
+    Folder,
+    Located,
+    asked,
+    fits,
+    pinned,
+    published,
+    staged,
+)
+from foreset.store.capture.stage import folder
+from foreset.store.delta import OpenAt, SparkOnly
+from foreset.store.rows import ViewPin
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+T = TypeVar("T")
+
+
+def located(context: Context, name: str, version: Version) -> Located:
+    """The state before (OLD) or after (NEW) this refresh, or what came (PLUS) or went (MINUS)."""
+    return (_source if name in context.run.sources else _view)(context, name, version)
+
+
+def staged_of(context: Context, view: str) -> StagedView:
+    """What the finished stratum of `view` staged for it."""
+    record = context.mark(marks.stratum(context.layering.of(view).number))
+    assert record is not None, f"{view} is read before it is maintained"
+    return record.views[view]
+
+
+def pin_of(context: Context, view: str) -> ViewPin | None:
+    """The pin of a view whose rows fit the view as it is now defined."""
+    pin = context.previous.views.get(view) if context.previous else None
+    return pin if pin is not None and fits(pin, context.view(view).columns) else None
+
+
+def _view(context: Context, name: str, version: Version) -> Located:
+    columns = context.view(name).columns
+    match version:
+        case Version.OLD:
+            pin = pin_of(context, name)
+            there = published(context.layout, name, pin) if pin else Located(name, version, columns)
+            return replace(there, columns=columns)
+        case Version.PLUS:
+            return staged(name, version, columns, staged_of(context, name).plus)
+        case Version.MINUS:
+            return staged(name, version, columns, staged_of(context, name).minus)
+        case _:
+            parts = [_view(context, name, part) for part in (Version.OLD, Version.MINUS, Version.PLUS)]
+            return Located(name, Version.NEW, columns, Composed(*parts))
+
+
+def _source(context: Context, name: str, version: Version) -> Located:
+    """The new state is the table, and the old one is told from it, where it cannot be or need not be read itself."""
+    source, taken = context.source(name), captured_of(context, name)
+    now = source.key_places if taken.single else None
+    if version is Version.NEW:
+        return replace(pinned(context.layout, source, context.run.sources[name]), rows=taken.rows, key=now)
+    assert not taken.taken_whole, "a source that was taken whole is only read to build"
+    assert context.previous is not None, "without an earlier refresh every source is taken whole"
+    before = source.key_places if single_rows(context, source) is not None else None
+    if version is Version.OLD:
+        new, plus, minus = (_source(context, name, part) for part in (Version.NEW, Version.PLUS, Version.MINUS))
+        itself = replace(pinned(context.layout, source, context.previous.sources[name]), key=before)
+        # At most: the log says how many there are now, and a table that has lost all its rows was not empty before.
+        rows = None if taken.rows is None else taken.rows + taken.deleted
+        place = Composed(new, plus, minus, None if taken.old_lost else itself)
+        return Located(name, version, source.columns, place, rows, before)
+    sign, count, key = (1, taken.inserted, now) if version is Version.PLUS else (-1, taken.deleted, before)
+    there = Folder(folder(taken.staged, sign)) if count else None
+    return Located(name, version, source.columns, there, count, key)
+
+
+def here(context: Context, one: Located, read: Callable[[Located, OpenAt], T]) -> T | pa.Table:
+    """What this process reads by itself; where only Spark can, Spark brings it here, each row once."""
+    try:
+        return read(one, context.opened)
+    except SparkOnly:
+        return frame(context.spark, one, distinct=True).toArrow()
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What the strata of a run find when they begin."""
+
+    context: Context
+
+    def below(self, relation: str, *, building: bool, read: AbstractSet[int] | None) -> Sequence[Located]:
+        """A view below is read by its state before and its differential, a source by its table as well."""
+        is_source = relation in self.context.run.sources
+        states = (Version.NEW,) if is_source else ()
+        before = () if is_source and building else (Version.OLD, Version.PLUS, Version.MINUS)
+        return asked([located(self.context, relation, version) for version in (*states, *before)], read)
+
+    def before(self, view: str) -> Sequence[Located]:
+        """The state that readers have."""
+        return [located(self.context, view, Version.OLD)]
+
+    def counters(self, view: str) -> Located | None:
+        """Those of the refresh before."""
+        if counts_itself(self.context.layering.of(view)):
+            return None
+        assert self.context.previous is not None
+        pin = self.context.previous.state[view]
+        place = CountersAt(self.context.layout.resolve(pin.path), pin.version)
+        return Located(view, Version.OLD, (*self.context.view(view).columns, *COUNTERS), place)
