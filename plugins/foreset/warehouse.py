@@ -154,13 +154,14 @@ class Warehouse:
 
     def edits(self, group: str | None = None, *, undone: bool = False) -> list[dict[str, Any]]:
         """The edits that hold in `group`, or in all groups, oldest first; with `undone` those taken back too."""
+        from foreset.records import codec
         from foreset.refresh.editing import edits_of
         from foreset.store import manifest
 
         layouts = [self.existing(group)] if group else [self.layout(name) for name in self.groups()]
         rows = [(one.group, manifest.newest(one.root, one.group)) for one in layouts]
         found = [(name, edit) for name, row in rows for edit in edits_of(row) if undone or not edit.undone]
-        return [{"group": name, **edit.as_dict()} for name, edit in found]
+        return [{"group": name, **codec.to_plain(edit)} for name, edit in found]
 
     def rows(self, view: str, where: str = "", at: int | None = None) -> pa.Table:
         """All rows of `group.view` that `where` allows, as `X = 3, Y > 2`: those of constraints too.
@@ -222,9 +223,10 @@ class Warehouse:
     def status(self, group: str | None = None) -> list[dict[str, Any]]:
         """What each group, or this one, has committed, and which sources have moved since."""
         from foreset.questions.status import standing
+        from foreset.records import codec
 
         layouts = [self.existing(group)] if group else [self.layout(name) for name in self.groups()]
-        return [standing(layout) for layout in layouts]
+        return [codec.to_plain(standing(layout)) for layout in layouts]
 
     def report(self, group: str, run: str | None = None, seq: int | None = None) -> Report:
         """Whether the numbers of `group` can be trusted, and why: after the last refresh, or after the one named."""

@@ -81,7 +81,7 @@ def planted(context: Context, view: str, kind: str, rng: Random) -> Iterator[str
     arrays = [pa.array([row[k] for row in found], true.schema.types[k]) for k in range(true.num_columns)]
     for file in kept:
         file.unlink()
-    pyarrow.parquet.write_table(pa.table(arrays, schema=true.schema), f"{place['path']}/part-0.parquet")
+    pyarrow.parquet.write_table(pa.table(arrays, schema=true.schema), f"{place.path}/part-0.parquet")
     try:
         yield f"{kind} {side} of {view}"
     finally:

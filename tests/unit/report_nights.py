@@ -8,6 +8,9 @@ from typing import Any
 
 from foreset.errors import ForesetError
 from foreset.plan.frozen import RefreshPlan
+from foreset.records.checks import QualityRecord, Verification
+from foreset.records.codec import from_plain
+from foreset.records.details import Details
 from foreset.refresh.record_failure import described
 from foreset.store import epochs, events, files, manifest
 from foreset.store.layout import Layout
@@ -83,7 +86,9 @@ class Nights:
         self.mark(run, f"stratum-{number}", {"strategy": strategy, "reason": "uses +3 -1", "seconds": 1.5, "rounds": 2,
                                              "rows_read": {"uses": 40}, "views": {view: sides}})  # fmt: skip
 
-    def commit(self, run: epochs.Run, verification: dict[str, Any] = PASSED, **more: Any) -> None:
+    def commit(
+        self, run: epochs.Run, verification: dict[str, Any] = PASSED, quality: dict[str, Any] | None = None, **more: Any
+    ) -> None:
         strata = [{"number": 1, "views": ["contains"], "strategy": "dred", "reason": "uses +3 -1", "seconds": 1.5,
                    "rounds": 2, "rows_read": {"uses": 40}},
                   {"number": 2, "views": ["tainted"], "strategy": "skip", "reason": "nothing", "seconds": 0.0,
@@ -93,8 +98,12 @@ class Nights:
                  "tainted": ViewPin("parts/tainted", "id", 1, {"part": "bigint"}, 5, 0, 0, "skip", "none")}  # fmt: skip
         extra = {"strata": strata, "captures": {"uses": FEED, "banned": STILL}, "run": run.run_id,
                  "writing_seconds": 0.9, **more.pop("extra", {})}  # fmt: skip
-        row = ManifestRow(run.seq, run.refresh_id, run.attempt_id, run.epoch, run.prev_seq, sources=run.sources,
-                          views=views, verification=verification, extra=extra, **more)  # fmt: skip
+        row = ManifestRow(
+            run.seq, run.refresh_id, run.attempt_id, run.epoch, run.prev_seq, sources=run.sources, views=views,
+            verification=from_plain(Verification, verification, "verify") if verification else None,
+            quality=from_plain(QualityRecord, quality, "quality") if quality else None,
+            extra=from_plain(Details, extra, "extra"), **more,
+        )  # fmt: skip
         manifest.commit(self.layout, row)
         epochs.close_run(run, "committed")
 

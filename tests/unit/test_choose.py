@@ -11,6 +11,7 @@ from tests.roads import CLOSURE, GROUP
 from foreset.ir.strata import Stratum
 from foreset.plan.choose import BEYOND, HANDFUL, SOON_READ, SPREADING, Mode, Situation, Size, choose
 from foreset.plan.history import REMEMBERED, cost_of
+from foreset.records.strata import StratumSummary
 
 BUILT = ("recompute", 10.0, 0)
 ROWS = 1_000_000  # too many to be read from end to end
@@ -21,14 +22,16 @@ def stratum() -> Stratum:
     return in_normal_form(load_program(GROUP + CLOSURE, "spec"))[1].strata[0]
 
 
-def records(*done: tuple[str, float, int], **more: Any) -> list[list[dict[str, Any]]]:
+def records(*done: tuple[str, float, int], **more: Any) -> list[list[StratumSummary]]:
     """One refresh each: strategy, seconds, changed rows."""
-    names = ("strategy", "seconds", "changed")
-    return [[{"views": ["closure"], **dict(zip(names, one, strict=True)), **more}] for one in done]
+    return [
+        [StratumSummary(views=("closure",), strategy=strategy, seconds=seconds, changed=changed, **more)]
+        for strategy, seconds, changed in done
+    ]
 
 
 def chosen(
-    stratum: Stratum, history: list[list[dict[str, Any]]], deleted: int, mode: Mode = Mode.AUTO, rows: int = ROWS
+    stratum: Stratum, history: list[list[StratumSummary]], deleted: int, mode: Mode = Mode.AUTO, rows: int = ROWS
 ) -> str:
     situation = Situation({"edge": Size(0, deleted, rows)}, cost=cost_of(["closure"], history))
     return choose(stratum, situation, mode).strategy

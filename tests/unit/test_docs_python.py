@@ -62,7 +62,7 @@ def test_nothing_that_data_or_specs_hold_is_markup(tmp_path: Path) -> None:
     evil = "<script>alert(1)</script>"
     view = ViewResult(1, 0, "insert", evil)
     shown = [
-        RefreshResult(evil, 1, "committed", 0.1, {}, {evil: view})._repr_html_(),
+        RefreshResult(evil, 1, "committed", 0.1, None, {evil: view})._repr_html_(),
         Proof("v", (evil,), "view")._repr_html_(),
         foreset.open(str(tmp_path / evil), evil)._repr_html_(),
     ]

@@ -13,6 +13,8 @@ from foreset import open as open_warehouse
 from foreset.plan.fingerprint import fingerprints
 from foreset.plan.rebuild import rebuilt
 from foreset.questions.forecast import Action
+from foreset.records.details import Details
+from foreset.records.strata import StratumSummary
 from foreset.refresh.context import read_spec
 from foreset.store import epochs, manifest
 from foreset.store.layout import Layout
@@ -27,9 +29,9 @@ LOOP = """\
 SPEC = GROUP + CLOSURE + LOOP + DEAD_END
 ROWS = {"closure": 1000, "loop": 10, "dead_end": 3}
 STRATA = [
-    {"views": ["closure"], "strategy": "recompute", "seconds": 4.0, "changed": 7, "rows_read": {"edge": 70}},
-    {"views": ["dead_end"], "strategy": "recompute", "seconds": 3.0, "changed": 7, "rows_read": {"edge": 70}},
-    {"views": ["loop"], "strategy": "insert", "seconds": 0.1, "changed": 7, "rows_read": {}},
+    StratumSummary(1, ("closure",), 7, "recompute", seconds=4.0, rows_read={"edge": 70}),
+    StratumSummary(2, ("dead_end",), 7, "recompute", seconds=3.0, rows_read={"edge": 70}),
+    StratumSummary(3, ("loop",), 7, "insert", seconds=0.1),
 ]
 
 
@@ -45,14 +47,14 @@ class World:
     def spec(self, text: str) -> None:
         (self.specs / "reach.yaml").write_text(text)
 
-    def commit(self, strata: list[dict[str, object]] = STRATA) -> None:
+    def commit(self, strata: list[StratumSummary] = STRATA) -> None:
         layout = Layout(self.root, "reach")
         run = epochs.open_run(layout, "night", lambda _: {})
         assert isinstance(run, epochs.Run)
         views = {name: ViewPin(f"reach/{name}", "id", 1, {}, rows=rows) for name, rows in ROWS.items()}
         marks = fingerprints(*read_spec(SPEC, "reach.yaml"))
         row = ManifestRow(run.seq, run.refresh_id, run.attempt_id, run.epoch, run.prev_seq, fingerprints=marks,
-                          views=views, extra={"strata": strata})  # fmt: skip
+                          views=views, extra=Details(tuple(strata)))  # fmt: skip
         manifest.commit(layout, row)
 
     def forecast(self):

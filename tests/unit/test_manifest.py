@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 
 from foreset.errors import Fenced, UsageError
+from foreset.ir.edits import Edit
+from foreset.records.checks import ExpectationOutcome, QualityRecord, Verification
+from foreset.records.details import Details
 from foreset.store import delta, epochs, files, leases, manifest
 from foreset.store.layout import Layout
 from foreset.store.manifest import AlreadyCommitted, Committed, ManifestRow, SourcePin, StatePin, ViewPin
@@ -43,9 +46,9 @@ def test_a_row_comes_back_as_it_was(layout: Layout) -> None:
         sources={"edge": SourcePin("sales/edge", "id", None, 4)},
         views={"closure": ViewPin("reach/closure", "id", 3, {"src": "string", "dst": "decimal(10,2)"}, rows=5)},
         state={"closure": StatePin("reach/_state/closure", "id", 2)},
-        verification={"sample": 200, "verdict": "ok"},
-        quality={"closure": {"failed": ["wütend", None]}},
-        extra={"later": [1, 2]},
+        verification=Verification("200", "passed", 200, mismatches=("wütend",)),
+        quality=QualityRecord("warned", views={"closure": (ExpectationOutcome("x", examples=(("wütend", None),)),)}),
+        extra=Details(note="wütend", edits=(Edit(1, "closure", "delete", "src = 1"),), rolled_back_to=1),
         committed_at="2026-11-18T00:00:00+00:00",
     )
     assert manifest.commit(layout, row) == Committed(1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -96,11 +97,11 @@ class Nights:
         Recorder.asked = []
         old = self.state
         self.patch.setattr("foreset.store.arrow.read", lambda *_: table(old))
-        facts = codec.to_plain(phase.quality(context))
+        record = phase.quality(context)
         self.state = [*(edge for edge in self.state if edge not in minus), *plus]
         pin = ViewPin("reach/v", "id", self.number, {"src": "string", "dst": "string"}, rows=len(self.state))
-        self.previous = ManifestRow(self.number, "r", "a", 1, 0, views={"v": pin}, quality=facts)
-        return facts
+        self.previous = ManifestRow(self.number, "r", "a", 1, 0, views={"v": pin}, quality=record)
+        return codec.to_plain(record)
 
     def staged(self, run: Path, side: str, rows: Sequence[Edge]) -> dict[str, Any]:
         if not rows:
@@ -156,7 +157,7 @@ def test_rows_that_came_before_and_break_a_warning_are_counted(nights: Nights) -
     nights.expectations = [WARNS, {"not_null": "dst"}]
 
     def known() -> list[int | None]:
-        return [entry["known"] for entry in nights.previous.quality["views"]["v"]]
+        return [entry.known for entry in nights.previous.quality.views["v"]]
 
     nights.night([(None, "a"), (None, "b"), ("c", "d")])
     assert known() == [2, 0]
@@ -178,8 +179,10 @@ def test_rows_that_came_before_and_break_a_warning_are_counted(nights: Nights) -
 def test_what_the_refresh_before_does_not_know_is_counted_once(nights: Nights) -> None:
     nights.expectations = [WARNS]
     nights.night([(None, "a"), ("c", "d")])
-    (entry,) = nights.previous.quality["views"]["v"]
-    del entry["known"]  # as an earlier release wrote it
+    before = nights.previous.quality
+    (entry,) = before.views["v"]
+    unknown = replace(before, views={"v": (replace(entry, known=None),)})  # as an earlier release wrote it
+    nights.previous = replace(nights.previous, quality=unknown)
     facts = nights.night([("d", "e")])
     assert Recorder.asked == [(NULL, "changes", 1), (NULL, "all", 3)]
     assert (facts["status"], facts["views"]["v"][0]["known"]) == ("passed", 1), "counted, and no news"

@@ -18,6 +18,7 @@ from tests.cli_runner import foreset
 from tests.unit.report_nights import EVIL, FEED, OFF, PASSED, SPEC, STILL, Nights, expectation, quality
 
 from foreset import errors
+from foreset.records.checks import ExpectationOutcome, QualityRecord
 from foreset.reports import charts, datadocs, pages, reading, words
 from foreset.reports.facts import quality as facts_of_quality
 from foreset.reports.headline import group_headline, headline
@@ -473,7 +474,7 @@ def test_what_cannot_be_seen_is_made_visible() -> None:
 
 def test_how_expectations_are_broken() -> None:
     def said(**facts: object) -> str:
-        found = facts_of_quality({"views": {"v": [{"expectation": "x", "success": False, **facts}]}})
+        found = facts_of_quality(QualityRecord(views={"v": (ExpectationOutcome(**{"expectation": "x", **facts}),)}))
         assert found is not None
         return words.breaking(found.expectations[0])
 

@@ -51,7 +51,7 @@ def edit(
     wh = opened(warehouse, specs)
     result = wh.edit(view, delete=delete, insert=insert, undo=number, who=who, why=why)
     if json:
-        say_json(result)
+        say_json(result.as_dict())
     else:
         say(summary(result))
 

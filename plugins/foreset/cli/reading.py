@@ -14,6 +14,10 @@ from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from foreset.questions.status import Standing, Unrefreshed
+    from foreset.store.attempts import FailedAttempt
+    from foreset.store.holds import Hold
+
 
 class Format(StrEnum):
     """How rows are written."""
@@ -92,13 +96,15 @@ def status(group: Group = "", *, json: AsJson = False, specs: Specs = SPECS, war
     """Show what each group has committed, and what has moved since."""
     from foreset.cli.opening import opened
     from foreset.cli.output import say, say_json
+    from foreset.questions.status import standing
+    from foreset.records import codec
     from foreset.store import manifest
 
     wh = opened(warehouse, specs)
     names = [wh.existing(group).group] if group else wh.groups()
-    found = wh.status(group or None)
+    found = [standing(wh.layout(name)) for name in names]
     if json:
-        say_json(found)
+        say_json([codec.to_plain(one) for one in found])
         return
     lines = [line for one in found for line in _status_lines(one)]
     if names and not manifest.groups(wh.layout(names[0]).root):
@@ -107,7 +113,7 @@ def status(group: Group = "", *, json: AsJson = False, specs: Specs = SPECS, war
     say(lines)
 
 
-def _hold_lines(group: str, hold: dict[str, Any] | None) -> list[str]:
+def _hold_lines(group: str, hold: Hold | None) -> list[str]:
     """That refreshes are held, since when, and what ends it."""
     from foreset.render import visible
     from foreset.reports import words
@@ -116,12 +122,12 @@ def _hold_lines(group: str, hold: dict[str, Any] | None) -> list[str]:
 
     if hold is None:
         return []
-    since = f"on hold since {words.moment(moment(hold['at']))}, with the contents of seq {hold['contents_of']}"
-    why = f" ({hold['why']})" if hold["why"] else ""
+    since = f"on hold since {words.moment(moment(hold.at))}, with the contents of seq {hold.contents_of}"
+    why = f" ({hold.why})" if hold.why else ""
     return [visible(f"  {since}{why}: `{release_command(group)}` lets refreshes go on")]
 
 
-def _attempt_lines(attempt: dict[str, Any] | None) -> list[str]:
+def _attempt_lines(attempt: FailedAttempt | None) -> list[str]:
     """The last attempt, where it failed: when, at what, why, and what to run next."""
     from foreset.render import visible
     from foreset.reports import words
@@ -129,31 +135,28 @@ def _attempt_lines(attempt: dict[str, Any] | None) -> list[str]:
 
     if attempt is None:
         return []
-    failed = f"the last attempt failed on {words.moment(moment(attempt['at']))}, while {words.phase(attempt['phase'])}"
-    what = str(attempt["message"]).strip().partition("\n")[0]
-    told = [f"  {failed}:", f"    {what}", *([f"    hint: {attempt['hint']}"] if attempt["hint"] else [])]
-    return [visible(line) for line in (*told, f"    next: {attempt['next']}")]
+    failed = f"the last attempt failed on {words.moment(moment(attempt.at))}, while {words.phase(attempt.phase)}"
+    what = attempt.message.strip().partition("\n")[0]
+    told = [f"  {failed}:", f"    {what}", *([f"    hint: {attempt.hint}"] if attempt.hint else [])]
+    return [visible(line) for line in (*told, f"    next: {attempt.next}")]
 
 
-def _status_lines(found: dict[str, Any]) -> list[str]:
+def _status_lines(found: Standing | Unrefreshed) -> list[str]:
     from foreset.cli.refresh import expected
+    from foreset.questions.status import Unrefreshed
 
-    failed = _attempt_lines(found["last_attempt"])
-    if found["seq"] is None:
-        return [f"{found['group']}: never refreshed", *failed]
-    moved = [
-        f"{name} +{source['now'] - source['read']}"
-        for name, source in found["sources"].items()
-        if source["now"] is not None and source["now"] > source["read"]
-    ]
+    failed = _attempt_lines(found.last_attempt)
+    if isinstance(found, Unrefreshed):
+        return [f"{found.group}: never refreshed", *failed]
+    moved = [f"{name} +{source.behind}" for name, source in found.sources.items() if source.behind]
     stale = f"behind: {', '.join(moved)} versions" if moved else "up to date"
-    head = f"{found['group']}: seq {found['seq']}, {found['committed_at']}, {stale}"
-    width = max((len(name) for name in found["views"]), default=0)
-    return [head, *_hold_lines(found["group"], found["hold"]), *failed, *(
-        f"  {name:<{width}}  {view['rows']:>12,} rows  +{view['inserted']:,} -{view['deleted']:,}  {view['strategy']}"
-        + (f", {view['engine']}" if view["engine"] else "")
-        for name, view in found["views"].items()
-    ), *expected(found["quality"])]  # fmt: skip
+    head = f"{found.group}: seq {found.seq}, {found.committed_at}, {stale}"
+    width = max((len(name) for name in found.views), default=0)
+    return [head, *_hold_lines(found.group, found.hold), *failed, *(
+        f"  {name:<{width}}  {view.rows:>12,} rows  +{view.inserted:,} -{view.deleted:,}  {view.strategy}"
+        + (f", {view.engine}" if view.engine else "")
+        for name, view in found.views.items()
+    ), *expected(found.quality)]  # fmt: skip
 
 
 def ordered(rows: pa.Table) -> pa.Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,8 +11,7 @@ from foreset.cli.completing import group_names
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from foreset.records.checks import QualityRecord
     from foreset.refresh.whole import RefreshResult, ViewResult
 
 
@@ -65,7 +64,7 @@ def refresh(
             group, mode.value, verify, refresh_id=refresh_id, note=note, dry_run=dry_run, force=force, listen=listen
         )
     if json:
-        say_json(result)
+        say_json(result.as_dict())
     else:
         say(summary(result))
 
@@ -74,7 +73,7 @@ def summary(result: RefreshResult) -> str:
     """The outcome for people."""
     warned = [f"  warning: {warning}" for warning in result.warnings]
     if result.status == "unchanged":
-        news = "no domain has news" if result.domains else "no source has moved"
+        news = "no domain has news" if result.asked else "no source has moved"
         return "\n".join([f"{result.group}: {news} since seq {result.seq} ({result.seconds:.1f} s)", *warned])
     width = max((len(name) for name in result.views), default=0)
     lines = [
@@ -87,7 +86,7 @@ def summary(result: RefreshResult) -> str:
             f"{result.group}: {done} in {result.seconds:.1f} s",
             *lines,
             f"  {checked(result)}",
-            *expected(result.quality),
+            *expected(result.checked),
             *warned,
         ]
     )
@@ -105,23 +104,23 @@ def checked(result: RefreshResult) -> str:
     from foreset.reports.facts import verification
 
     changed = sum(view.inserted + view.deleted for view in result.views.values())
-    return " ".join(words.verified(verification(result.verification), changed))
+    return " ".join(words.verified(verification(result.verified), changed))
 
 
-def expected(quality: Mapping[str, Any]) -> list[str]:
+def expected(quality: QualityRecord | None) -> list[str]:
     """The expectations in one line, and a line for each that warns."""
     from foreset.ir.expectations import Severity
     from foreset.quality.outcome import failures, line, lingering, still
     from foreset.render import visible
 
-    if not quality.get("checked"):
+    if quality is None or not quality.checked:
         return []
-    count = quality["checked"]
+    count = quality.checked
     every = f"{count} expectation{'' if count == 1 else 's'}"
-    old = [f"    {visible(still(view, entry))}" for view, entry in lingering(quality["views"])]
-    if not quality["warned"]:
+    old = [f"    {visible(still(view, entry))}" for view, entry in lingering(quality.views)]
+    if not quality.warned:
         held = f"{every} hold{'s' if count == 1 else ''}"
         return [f"  quality: no new row breaks the {every}" if old else f"  quality: {held}", *old]
-    found = failures(quality, Severity.WARNING)
-    warn = f"{quality['warned']} of {every} warn{'s' if quality['warned'] == 1 else ''}"
+    found = failures(quality.views, Severity.WARNING)
+    warn = f"{quality.warned} of {every} warn{'s' if quality.warned == 1 else ''}"
     return [f"  quality: {warn}", *(f"    {visible(line(view, entry))}" for view, entry in found), *old]

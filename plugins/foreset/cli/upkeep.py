@@ -101,7 +101,7 @@ def verify(
     if json:
         say_json(codec.to_plain(verdict.record()))
     else:
-        sentences = words.verified(verification(codec.to_plain(verdict.record())), 0)
+        sentences = words.verified(verification(verdict.record()), 0)
         found = [f"  {mismatch}" for mismatch in verdict.mismatches]
         say([f"{group}: {' '.join(sentences)} ({verdict.seconds:.1f} s)", *found])
     if not verdict.ok:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +18,6 @@ class Edit:
     why: str = ""
     at: str = ""
     undone: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data, as plans and manifests keep it."""
-        return dataclasses.asdict(self)
-
-
-def edits_from(data: Iterable[Mapping[str, Any]]) -> tuple[Edit, ...]:
-    """Back from plain data; keys of later versions are left aside."""
-    known = {field.name for field in dataclasses.fields(Edit)}
-    return tuple(Edit(**{name: value for name, value in one.items() if name in known}) for one in data)
 
 
 def active(edits: Iterable[Edit]) -> tuple[Edit, ...]:

@@ -6,7 +6,6 @@ takes some milliseconds) and there is no second form of a program to keep in ste
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,9 +13,9 @@ from typing import Any
 
 from foreset.diagnostics import did_you_mean
 from foreset.errors import UsageError
-from foreset.ir.edits import Edit, edits_from
+from foreset.ir.edits import Edit
 from foreset.plan.choose import Mode
-from foreset.records import versioned
+from foreset.records import codec
 
 VERIFY_SAMPLE = 200
 
@@ -71,12 +70,9 @@ class RefreshPlan:
 
     def to_json(self) -> str:
         """As the run directory keeps it."""
-        return versioned.to_text(dataclasses.asdict(self))
+        return codec.to_text(self)
 
     @classmethod
     def from_json(cls, text: str) -> RefreshPlan:
         """Back from the run directory; keys of later releases are left aside, unless their format is another one."""
-        data = versioned.from_text(text, "the plan of this refresh")
-        known = {f.name for f in dataclasses.fields(cls)}
-        data["edits"] = edits_from(data.get("edits", ()))
-        return cls(**{name: value for name, value in data.items() if name in known})
+        return codec.from_text(cls, text, "the plan of this refresh")

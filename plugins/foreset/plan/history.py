@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from foreset.plan.choose import Cost, Line
+from foreset.records.strata import StratumSummary
 
 REMEMBERED = 20  # refreshes that still say something about the next one
 
-Record = Mapping[str, Any]  # of one stratum in one refresh: views, strategy, seconds, changed
 
-
-def cost_of(views: Sequence[str], history: Iterable[Sequence[Record]]) -> Cost:
+def cost_of(views: Sequence[str], history: Iterable[Sequence[StratumSummary]]) -> Cost:
     """Costs of the stratum with these views; `history` has the records of each refresh, oldest first."""
-    mine = [record for records in list(history)[-REMEMBERED:] for record in records if record["views"] == list(views)]
-    recomputed = [record["seconds"] for record in mine if record["strategy"] == "recompute"]
+    mine = [record for records in list(history)[-REMEMBERED:] for record in records if record.views == tuple(views)]
+    recomputed = [record.seconds for record in mine if record.strategy == "recompute"]
     points: dict[str, list[tuple[int, float]]] = {}
     for record in mine:
-        if not record["changed"]:
+        if not record.changed:
             continue
-        if given_up := record.get("instead_of"):  # it would have taken longer than the recompute: twice, say
-            points.setdefault(given_up, []).append((record["changed"], 2 * record["seconds"]))
-        elif record["strategy"] not in ("recompute", "skip"):
-            points.setdefault(record["strategy"], []).append((record["changed"], record["seconds"]))
+        if record.instead_of:  # it would have taken longer than the recompute: twice, say
+            points.setdefault(record.instead_of, []).append((record.changed, 2 * record.seconds))
+        elif record.strategy not in ("recompute", "skip"):
+            points.setdefault(record.strategy, []).append((record.changed, record.seconds))
     lines = {strategy: line_through(found) for strategy, found in points.items()}
     return Cost(lines, recomputed[-1] if recomputed else None)
 

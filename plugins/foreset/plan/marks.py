@@ -9,7 +9,7 @@ from foreset.plan import stages
 from foreset.records.captures import CaptureRecord
 from foreset.records.checks import QualityRecord, Verification
 from foreset.records.commits import CommitRecord, PublishRecord
-from foreset.records.strata import DeletionRecord, StratumRecord
+from foreset.records.strata import ChoiceRecord, DeletionRecord, StratumRecord
 
 R = TypeVar("R")
 
@@ -35,6 +35,11 @@ def stratum(number: int) -> Mark[StratumRecord]:
 def deletion(number: int) -> Mark[DeletionRecord]:
     """That all phases of a stratum but the last are done."""
     return Mark(f"{stratum(number).name}-delete", DeletionRecord)
+
+
+def choice(number: int) -> Mark[ChoiceRecord]:
+    """Which strategy a stratum takes in this refresh."""
+    return Mark(f"{stratum(number).name}-choice", ChoiceRecord)
 
 
 VERIFY = Mark(stages.VERIFY.name, Verification)

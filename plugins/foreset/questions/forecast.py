@@ -16,6 +16,7 @@ from foreset.ir.strata import Layering, Stratum
 from foreset.plan.fingerprint import fingerprints
 from foreset.plan.history import REMEMBERED, cost_of
 from foreset.plan.rebuild import rebuilt
+from foreset.records.strata import StratumSummary
 from foreset.refresh.editing import edits_of, misfits
 from foreset.relations.files import rows_in_log
 from foreset.rewrite.edit_views import with_command, without_view
@@ -88,7 +89,7 @@ def forecast(layout: Layout, program: Program, layering: Layering) -> Forecast:
     last = past[-1] if past else None
     before = {name: last.fingerprints.get(name, "") for name in last.views} if last else None
     reasons = rebuilt(layering, fingerprints(program, layering), before)
-    costs = [row.extra.get("strata", []) for row in past]
+    costs = [row.extra.strata for row in past]
     shown = [view.name for view in program.views if not view.hidden]
     views = (*(_outlook(name, reasons, last) for name in shown), *_removed(program, last))
     building = [
@@ -122,8 +123,9 @@ def _removed(program: Program, last: ManifestRow | None) -> Iterable[Outlook]:
 
 
 def _building(
-    layout: Layout, program: Program, stratum: Stratum, last: ManifestRow | None, costs: Sequence[Sequence[Any]]
-) -> Building:
+    layout: Layout, program: Program, stratum: Stratum, last: ManifestRow | None,
+    costs: Sequence[Sequence[StratumSummary]],
+) -> Building:  # fmt: skip
     sources = {source.name: source for source in program.sources}
     pins = last.views if last else {}
     reads: dict[str, int | None] = {}
@@ -146,13 +148,13 @@ def _told(reads: Mapping[str, int | None]) -> dict[str, int | None]:
     return told
 
 
-def _seconds(stratum: Stratum, rows: int, costs: Sequence[Sequence[Any]]) -> tuple[float | None, str]:
+def _seconds(stratum: Stratum, rows: int, costs: Sequence[Sequence[StratumSummary]]) -> tuple[float | None, str]:
     took = cost_of(stratum.names, costs).recomputed
     if took is not None:
         return took, "its last build took that"
-    built = [one for row in costs[-REMEMBERED:] for one in row if one["strategy"] == "recompute"]
-    read = sum(sum(one["rows_read"].values()) for one in built)
+    built = [one for row in costs[-REMEMBERED:] for one in row if one.strategy == "recompute"]
+    read = sum(sum(one.rows_read.values()) for one in built)
     if not read:
         return None, "nothing was built here yet"
-    rate = read / max(sum(one["seconds"] for one in built), 0.001)
+    rate = read / max(sum(one.seconds for one in built), 0.001)
     return round(rows / rate, 3), f"at the {rate:,.0f} rows a second of earlier builds here"

@@ -2,36 +2,92 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from foreset.ir.program import is_hidden
+from foreset.records.checks import QualityRecord, Verification
+from foreset.records.codec import EMPTY
 from foreset.store import delta, manifest
-from foreset.store.attempts import last_failure
-from foreset.store.holds import held
+from foreset.store.attempts import FailedAttempt, last_failure
+from foreset.store.holds import Hold, held
 from foreset.store.layout import Layout, table_path
 
 
-def standing(layout: Layout) -> dict[str, Any]:
-    """As `foreset status --json` prints it; `seq` is None where nothing was committed."""
-    group = layout.group
-    row = manifest.newest(layout.root, group)
+@dataclass(frozen=True, slots=True)
+class ViewStanding:
+    """What readers see of a view, and how it came about."""
+
+    rows: int
+    inserted: int
+    deleted: int
+    strategy: str
+    reason: str
+    engine: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStanding:
+    """The version of a source that was read, and the newest one; None where the table is gone."""
+
+    read: int
+    now: int | None
+
+    @property
+    def behind(self) -> int:
+        """By how many versions."""
+        return 0 if self.now is None else max(0, self.now - self.read)
+
+
+@dataclass(frozen=True, slots=True)
+class Unrefreshed:
+    """A group of which nothing was committed."""
+
+    group: str
+    seq: None = None
+    last_attempt: FailedAttempt | None = None
+    hold: None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A group by its newest refresh, as `foreset status --json` prints it."""
+
+    group: str
+    seq: int
+    committed_at: str
+    views: Mapping[str, ViewStanding]
+    sources: Mapping[str, SourceStanding]
+    verification: Verification | None = field(metadata=EMPTY)
+    quality: QualityRecord | None = field(metadata=EMPTY)
+    last_attempt: FailedAttempt | None
+    hold: Hold | None
+
+
+def standing(layout: Layout) -> Standing | Unrefreshed:
+    """How a group stands now."""
+    row = manifest.newest(layout.root, layout.group)
     failed = last_failure(layout, row.seq if row else 0)
-    attempt = dataclasses.asdict(failed) if failed else None
     if row is None:
-        return {"group": group, "seq": None, "last_attempt": attempt, "hold": None}
-    hold = held(layout)
-    where = {name: record.get("engine", "") for record in row.extra.get("strata", ()) for name in record["views"]}
+        return Unrefreshed(layout.group, last_attempt=failed)
+    where = {name: one.engine or "" for one in row.extra.strata for name in one.views}
     views = {
-        name: {"rows": pin.rows, "inserted": pin.inserted, "deleted": pin.deleted, "strategy": pin.strategy,
-               "reason": pin.reason, "engine": where.get(name, "")}
-        for name, pin in row.views.items() if not is_hidden(name)
-    }  # fmt: skip
-    pins = row.sources.items()
-    sources = {name: {"read": pin.to_version, "now": _head(layout.root, pin.table)} for name, pin in pins}
-    return {"group": group, "seq": row.seq, "committed_at": row.committed_at, "views": views, "sources": sources,
-            "verification": row.verification, "quality": row.quality, "last_attempt": attempt,
-            "hold": dataclasses.asdict(hold) if hold else None}  # fmt: skip
+        name: ViewStanding(pin.rows, pin.inserted, pin.deleted, pin.strategy, pin.reason, where.get(name, ""))
+        for name, pin in row.views.items()
+        if not is_hidden(name)
+    }
+    sources = {name: SourceStanding(pin.to_version, _head(layout.root, pin.table)) for name, pin in row.sources.items()}
+    return Standing(
+        group=layout.group,
+        seq=row.seq,
+        committed_at=row.committed_at,
+        views=views,
+        sources=sources,
+        verification=row.verification,
+        quality=row.quality,
+        last_attempt=failed,
+        hold=held(layout),
+    )
 
 
 def _head(root: str, table: str) -> int | None:

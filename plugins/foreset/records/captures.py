@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from foreset.records.codec import LEFT_OUT
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureSummary:
+    """How a source was taken in, as the manifest keeps it."""
+
+    way: str = ""  # Unchanged | Feed | SnapshotDiff | Reload
+    reason: str = ""
+    inserted: int = 0
+    deleted: int = 0
+    rows: int | None = None
+    degraded: bool = False
+    key: tuple[str, ...] = ()
+    single: bool | None = field(default=None, metadata=LEFT_OUT)  # None: earlier releases did not look for copies
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +44,11 @@ class CaptureRecord:
     def changed(self) -> int:
         """Rows that came and went."""
         return self.inserted + self.deleted
+
+    @property
+    def summary(self) -> CaptureSummary:
+        """What the manifest keeps of it."""
+        return CaptureSummary(
+            self.way, self.reason, self.inserted, self.deleted, self.rows, self.degraded, self.key, self.single,
+            self.seconds,
+        )  # fmt: skip

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound="DataclassInstance")
 Reader = Callable[[Any], Any]
-LEFT_OUT = {"left out": True}  # metadata of a field that has no key while it is None; any other has one always
+# Metadata of fields that are no null while they are None: one has no key then, one is an empty mapping.
+LEFT_OUT, EMPTY = {"none": "left out"}, {"none": "empty"}
 
 
 class Misread(ValueError):
@@ -45,13 +46,17 @@ def from_text(kind: type[R], text: str, what: str) -> R:
     return from_plain(kind, versioned.from_text(text, what), what)
 
 
-def to_plain(record: DataclassInstance) -> dict[str, Any]:
-    """A record as JSON holds it."""
-    return {
-        name: _plain(value)
-        for name, may_lack in _keys(type(record))
-        if not ((value := getattr(record, name)) is None and may_lack)
-    }
+def to_plain(record: DataclassInstance | None) -> dict[str, Any]:
+    """A record as JSON holds it; what is not there is empty."""
+    found: dict[str, Any] = {}
+    if record is None:
+        return found
+    for name, none in _keys(type(record)):
+        if (value := getattr(record, name)) is not None:
+            found[name] = _plain(value)
+        elif none != LEFT_OUT["none"]:
+            found[name] = {} if none else None
+    return found
 
 
 def from_plain(kind: type[R], data: object, what: str) -> R:
@@ -72,8 +77,8 @@ def _plain(value: object) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 @functools.cache
-def _keys(kind: type[DataclassInstance]) -> tuple[tuple[str, bool], ...]:
-    return tuple((field.name, field.metadata == LEFT_OUT) for field in dataclasses.fields(kind))
+def _keys(kind: type[DataclassInstance]) -> tuple[tuple[str, str], ...]:
+    return tuple((field.name, field.metadata.get("none", "")) for field in dataclasses.fields(kind))
 
 
 # ---------------------------------------------------------------- reading
@@ -104,7 +109,9 @@ def _readers(kind: type[DataclassInstance]) -> tuple[Mapping[str, Reader], tuple
     hints, fields = get_type_hints(kind), dataclasses.fields(kind)
     missing = dataclasses.MISSING
     needed = tuple(field.name for field in fields if field.default is missing and field.default_factory is missing)
-    return {field.name: _reader(hints[field.name]) for field in fields}, needed
+    readers = {name: _reader(hints[name]) for name, _ in _keys(kind)}
+    readers |= {name: _unless_empty(readers[name]) for name, none in _keys(kind) if none == EMPTY["none"]}
+    return readers, needed
 
 
 def _reader(hint: Any) -> Reader:  # noqa: ANN401 - a type as it is written
@@ -129,6 +136,10 @@ def _either(hints: list[Any]) -> Reader:
     (only,) = hints
     inner = _reader(only)
     return lambda value: None if value is None else inner(value)
+
+
+def _unless_empty(inner: Reader) -> Reader:
+    return lambda value: inner(value) if value else None
 
 
 def _as_it_is(value: object) -> object:

@@ -43,6 +43,23 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class StratumSummary:
+    """The work on a stratum, as the manifest keeps it."""
+
+    number: int = 0
+    views: tuple[str, ...] = ()
+    changed: int = 0  # rows that came and went in what it reads
+    strategy: str = ""
+    reason: str = ""
+    seconds: float = 0.0
+    rounds: int = 0
+    rows_read: Mapping[str, int] = field(default_factory=dict)
+    instead_of: str | None = field(default=None, metadata=LEFT_OUT)
+    engine: str | None = field(default=None, metadata=LEFT_OUT)
+    engine_reason: str | None = field(default=None, metadata=LEFT_OUT)
+
+
+@dataclass(frozen=True, slots=True)
 class StratumRecord:
     """A stratum that is up to date, or that was found to need nothing."""
 
@@ -66,6 +83,21 @@ class StratumRecord:
     def skipped(self) -> bool:
         """Whether no change reached it."""
         return self.strategy == "skip"
+
+    def summary(self, number: int, views: tuple[str, ...], changed: int) -> StratumSummary:
+        """What the manifest keeps of it."""
+        return StratumSummary(
+            number, views, changed, self.strategy, self.reason, self.seconds, self.rounds, self.rows_read,
+            self.instead_of, self.engine, self.engine_reason,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceRecord:
+    """The strategy that whoever came first has chosen for a stratum."""
+
+    strategy: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

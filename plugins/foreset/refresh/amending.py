@@ -12,6 +12,7 @@ from functools import partial
 from foreset.ir.edits import Edit
 from foreset.ir.program import Program
 from foreset.plan.frozen import Request
+from foreset.records.strata import StratumSummary
 from foreset.refresh.editing import edited, edits_of, misfits
 from foreset.rewrite.edit_relations import corrected_by
 from foreset.store import epochs, manifest
@@ -44,9 +45,8 @@ def only_edits(layout: Layout, program: Program, request: Request) -> ManifestRo
 
 def _row(run: epochs.Run, before: ManifestRow, edits: tuple[Edit, ...], note: str) -> ManifestRow:
     unchanged = partial(replace, inserted=0, deleted=0, plus_ref=None, minus_ref=None, strategy="skip", reason=REASON)
-    idle = {"strategy": "skip", "reason": REASON, "seconds": 0.0, "rounds": 0, "rows_read": {}, "changed": 0}
-    strata = [{"number": one["number"], "views": one["views"], **idle} for one in before.extra.get("strata", ())]
-    kept = [edit.as_dict() for edit in edits]
+    strata = (StratumSummary(one.number, one.views, strategy="skip", reason=REASON) for one in before.extra.strata)
+    told = replace(before.extra, strata=tuple(strata), captures={}, domains={}, warnings=())
     undone = {edit.view for edit in edits if edit not in edits_of(before)}
     stale = {name for name in before.views if corrected_by(name) in undone}
     return replace(
@@ -54,8 +54,7 @@ def _row(run: epochs.Run, before: ManifestRow, edits: tuple[Edit, ...], note: st
         sources={name: replace(pin, from_version=pin.to_version) for name, pin in before.sources.items()},
         fingerprints={name: mark for name, mark in before.fingerprints.items() if name not in undone},
         views={name: unchanged(pin) for name, pin in before.views.items() if name not in stale},
-        verification={},
-        quality={},
-        extra={**before.extra, "strata": strata, "captures": {}, "domains": {}, "warnings": [], "edits": kept,
-               "note": note, "run": run.run_id},
-    )  # fmt: skip
+        verification=None,
+        quality=None,
+        extra=replace(told, edits=edits, note=note, run=run.run_id),
+    )

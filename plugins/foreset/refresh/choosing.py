@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from foreset.errors import ForesetError
 from foreset.ir.strata import Stratum
+from foreset.plan import marks
 from foreset.plan.choose import Choice, Mode, Situation, Size, choose
 from foreset.plan.history import cost_of
 from foreset.plan.translate import counts_itself
+from foreset.records.strata import ChoiceRecord
 from foreset.refresh.captured import captured_of
 from foreset.refresh.context import Context
 from foreset.refresh.located import pin_of, staged_of
@@ -20,14 +22,13 @@ class Refused(ForesetError):
 
 def chosen(context: Context, stratum: Stratum) -> Choice:
     """The strategy of a stratum, which all parts and retries of this refresh share."""
-    name = f"stratum-{stratum.number}-choice"
-    known = context.settled(name)
+    known = context.settled(marks.choice(stratum.number))
     if known is None:
         choice = choose(stratum, situation_of(context, stratum), Mode(context.plan.mode))
         if choice.refused:
             raise Refused(f"{stratum.title} would have to be recomputed: {choice.reason}", "refresh with --mode auto")
-        known = context.settle(name, {"strategy": choice.strategy, "reason": choice.reason})
-    return Choice(known["strategy"], known["reason"])
+        known = context.settle(marks.choice(stratum.number), ChoiceRecord(choice.strategy, choice.reason))
+    return Choice(known.strategy, known.reason)
 
 
 def reason_of(choice: Choice, circles: int) -> str:

@@ -6,16 +6,18 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
 from foreset.ir.program import View
+from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
 from foreset.plan import marks
 from foreset.plan.layout import laid_out
-from foreset.records import codec
+from foreset.records.captures import CaptureSummary
 from foreset.records.commits import CommitRecord
-from foreset.records.strata import StagedFile, StagedView, StratumRecord
+from foreset.records.details import Details
+from foreset.records.strata import Asked, StagedFile, StagedView, StratumRecord, StratumSummary
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.located import located, pin_of, staged_of
 from foreset.relations.arrow import table, table_of
@@ -30,12 +32,7 @@ from foreset.store.layout import is_local
 from foreset.store.rows import ManifestRow, StatePin, ViewPin
 from foreset.store.write_once import Txn, Written
 
-if TYPE_CHECKING:
-    pass
-
-Facts = Mapping[str, Any]
 P = TypeVar("P", ViewPin, StatePin)
-ENGINE = ("engine", "engine_reason")
 # Up to here rows are written without a Spark job: delta-rs takes a third of the time, but all of them into memory.
 IN_PROCESS_ROWS, IN_PROCESS_BYTES = 10_000_000, 64 << 20  # as staged: compressed
 WRITERS = 2  # tables that are written side by side: delta-rs and Spark leave Python alone meanwhile
@@ -189,7 +186,7 @@ def _write_counters(context: Context, view: str, before: StatePin | None, change
 
 def _row(context: Context, views: dict[str, ViewPin], state: dict[str, StatePin], watch: Stopwatch) -> ManifestRow:
     run, plan = context.run, context.plan
-    verified, checked = context.mark(marks.VERIFY), context.mark(marks.QUALITY)
+    domains, warnings = told_of_domains(context)
     sources = {}
     for name, pin in run.sources.items():
         before = context.previous.sources.get(name) if context.previous else None
@@ -208,23 +205,28 @@ def _row(context: Context, views: dict[str, ViewPin], state: dict[str, StatePin]
         sources=sources,
         views=views,
         state=state,
-        verification=codec.to_plain(verified) if verified else {},
-        quality=codec.to_plain(checked) if checked else {},
-        extra={"strata": [_told_of(context, n) for n in range(1, len(context.layering.strata) + 1)],
-               "captures": {name: _captured(context, name) for name in run.sources},
-               **dict(zip(("domains", "warnings"), told_of_domains(context), strict=True)),
-               "edits": [edit.as_dict() for edit in plan.edits],
-               "note": plan.note, "writing_seconds": watch.seconds, "run": run.run_id},
-    )  # fmt: skip
+        verification=context.mark(marks.VERIFY),
+        quality=context.mark(marks.QUALITY),
+        extra=Details(
+            strata=tuple(_summary(context, stratum) for stratum in context.layering.strata),
+            captures={name: _captured(context, name) for name in run.sources},
+            domains=domains,
+            warnings=warnings,
+            edits=plan.edits,
+            note=plan.note,
+            writing_seconds=watch.seconds,
+            run=run.run_id,
+        ),
+    )
 
 
-def told_of_domains(context: Context) -> tuple[Facts, tuple[str, ...]]:
+def told_of_domains(context: Context) -> tuple[dict[str, Asked], tuple[str, ...]]:
     """What was asked and answered, by `domain:function`, and all warnings of the refresh."""
-    asked: dict[str, Any] = {}
+    asked: dict[str, Asked] = {}
     warnings: list[str] = []
     records = (context.mark(marks.stratum(stratum.number)) for stratum in context.layering.strata)
     for record in filter(None, records):
-        asked |= {name: codec.to_plain(found) for name, found in (record.asked or {}).items()}
+        asked |= record.asked or {}
         warnings += record.warnings or ()
     return asked, (*warnings, *_edits_of_nothing(context))
 
@@ -235,26 +237,17 @@ def _edits_of_nothing(context: Context) -> list[str]:
     return [with_command(context.layout.group, one) for one in found]
 
 
-def _told_of(context: Context, number: int) -> Facts:
-    stratum, facts = context.layering.numbered(number), codec.to_plain(_done(context, number))
+def _summary(context: Context, stratum: Stratum) -> StratumSummary:
     changed = 0
     for name in stratum.reads:
         seen = context.mark(marks.capture(name)) if name in context.run.sources else None
         changed += (seen or staged_of(context, name)).changed
-    kept = {
-        key: facts[key]
-        for key in ("strategy", "reason", "seconds", "rounds", "rows_read", "instead_of", *ENGINE)
-        if key in facts
-    }
-    return {"number": number, "views": list(stratum.names), "changed": changed, **kept}
+    return _done(context, stratum.number).summary(stratum.number, stratum.names, changed)
 
 
-def _captured(context: Context, source: str) -> Facts:
-    """How a source was taken in; the manifest keeps it longer than run directories live."""
+def _captured(context: Context, source: str) -> CaptureSummary:
     record = context.mark(marks.capture(source))
-    facts = codec.to_plain(record) if record else {}
-    kept = ("way", "reason", "inserted", "deleted", "rows", "degraded", "key", "single", "seconds")
-    return {key: facts[key] for key in kept if key in facts}
+    return record.summary if record else CaptureSummary()
 
 
 def _pin(context: Context, view: View, written: Written, rows: int, staged: StagedView) -> ViewPin:

@@ -14,7 +14,8 @@ from foreset.ir.program import Program, Source, View
 from foreset.ir.strata import Layering
 from foreset.plan.frozen import RefreshPlan
 from foreset.plan.marks import Mark
-from foreset.records import codec, versioned
+from foreset.records import codec
+from foreset.records.strata import StratumSummary
 from foreset.rewrite.pipeline import as_written
 from foreset.store import files
 from foreset.store.delta import Opened
@@ -45,7 +46,7 @@ class Context:
     layering: Layering
     previous: ManifestRow | None
     listen: Listener = field(default=lambda _: None)
-    history: Sequence[Sequence[Mapping[str, Any]]] = ()  # what strata cost in earlier refreshes
+    history: Sequence[Sequence[StratumSummary]] = ()  # what strata cost in earlier refreshes
     opened: Opened = field(default_factory=Opened)  # tables of others and of the refresh before, as pinned
     shared: Shared | None = None  # looks that strata share, while they are at work in one process
     _beaten: float = field(default_factory=time.monotonic)  # `open` has said that the run is alive
@@ -88,17 +89,17 @@ class Context:
         self.listen({"event": "finished", "phase": mark.name, **codec.to_plain(record)})
         return record
 
-    def settle(self, name: str, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    def settle(self, mark: Mark[R], record: R) -> R:
         """Note a decision that is made once; returns what the first to decide has noted."""
-        files.write_once(self.path("marks", f"{name}.json"), versioned.to_text(facts))
-        settled = self.settled(name)
+        files.write_once(self.path("marks", f"{mark.name}.json"), codec.to_text(record))
+        settled = self.settled(mark)
         assert settled is not None
         return settled
 
-    def settled(self, name: str) -> Mapping[str, Any] | None:
+    def settled(self, mark: Mark[R]) -> R | None:
         """What `settle` noted; None before."""
-        text = files.read_once(self.path("marks", f"{name}.json"))
-        return None if text is None else versioned.from_text(text, f"the mark of `{name}`")
+        text = files.read_once(self.path("marks", f"{mark.name}.json"))
+        return None if text is None else codec.from_text(mark.kind, text, f"the mark of `{mark.name}`")
 
     def judge(self) -> tuple[Program, Layering]:
         """What rows are held to: the rules as written."""

@@ -97,7 +97,7 @@ def _members(
 
 def calls_of(context: Context) -> Calls:
     """The calls of this refresh; what the last one was told serves where a declaration allows it."""
-    last = context.previous.extra.get("run") if context.previous else None
+    last = context.previous.extra.run if context.previous else None
     access = Access(context.layout.root, spark=lambda: context.spark)
     older = context.layout.run(last) if last else None
     return Calls(context.run.directory, older, access, correcting=correcting(context.previous, context.plan.edits))

@@ -10,7 +10,7 @@ from typing import Any
 
 from foreset.diagnostics import did_you_mean
 from foreset.errors import UsageError
-from foreset.ir.edits import Edit, active, edits_from
+from foreset.ir.edits import Edit, active
 from foreset.ir.program import Program
 from foreset.plan.fingerprint import own_marks
 from foreset.plan.rebuild import reedited
@@ -29,7 +29,7 @@ KINDS = ("delete", "insert")
 
 def edits_of(row: ManifestRow | None) -> Edits:
     """The edits with which a refresh was committed, those that were undone too."""
-    return edits_from(row.extra.get("edits", ())) if row else ()
+    return row.extra.edits if row else ()
 
 
 def correcting(previous: ManifestRow | None, edits: Edits) -> bool:

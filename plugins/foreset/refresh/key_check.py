@@ -8,8 +8,7 @@ verification need not look for copies then.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import duckdb
 
@@ -22,7 +21,7 @@ from foreset.ir.program import Source
 from foreset.ir.terms import Row
 from foreset.ir.text import print_value
 from foreset.ir.versions import Version
-from foreset.records.captures import CaptureRecord
+from foreset.records.captures import CaptureRecord, CaptureSummary
 from foreset.refresh.context import Context
 from foreset.relations.frames import frame
 from foreset.relations.located import Folder, Located, pinned
@@ -44,7 +43,7 @@ class KeyBroken(SourceError):
 def single_rows(context: Context, source: Source) -> int | None:
     """How many rows the source had in the refresh before, if that knew its key to be single."""
     seen = _seen(context, source)
-    return seen.get("rows") if seen.get("single") else None
+    return seen.rows if seen and seen.single else None
 
 
 def check_key(context: Context, source: Source, captured: CaptureRecord) -> bool:
@@ -55,14 +54,15 @@ def check_key(context: Context, source: Source, captured: CaptureRecord) -> bool
         return True
     seen = _seen(context, source)
     if seen and not captured.moved:
-        return bool(seen.get("single"))
+        return bool(seen.single)
     # Where the key was single and capture cannot say whether it still is, all rows are looked at where that is quick.
-    anew = captured.taken_whole or not seen
+    anew = captured.taken_whole or seen is None
+    single_before = seen is not None and bool(seen.single)
     came = folder(captured.staged, 1) if captured.inserted and not anew else None
-    if not anew and came is None and not seen.get("single"):
+    if not anew and came is None and not single_before:
         return False
     try:
-        found, single = in_process(context, source, None if seen.get("single") else came)
+        found, single = in_process(context, source, None if single_before else came)
     except (OutOfBounds, SparkOnly, duckdb.Error):
         found, single = in_spark(context, source, came) if anew or came else [], False
     if found:
@@ -70,11 +70,10 @@ def check_key(context: Context, source: Source, captured: CaptureRecord) -> bool
     return single
 
 
-def _seen(context: Context, source: Source) -> Mapping[str, Any]:
+def _seen(context: Context, source: Source) -> CaptureSummary | None:
     """What the refresh before has found of the source, if it has checked the same key, and for copies as well."""
-    every = context.previous.extra.get("captures", {}) if context.previous else {}
-    seen: Mapping[str, Any] = every.get(source.name, {})
-    return seen if source.key and seen.get("key") == list(source.key) and "single" in seen else {}
+    seen = context.previous.extra.captures.get(source.name) if context.previous else None
+    return seen if seen and source.key and seen.key == source.key and seen.single is not None else None
 
 
 def in_process(context: Context, source: Source, came: str | None) -> tuple[list[Row], bool]:

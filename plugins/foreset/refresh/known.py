@@ -7,14 +7,12 @@ it, the whole state is counted once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from foreset.ir.expectations import KNOWN, Expectation, Scope
 from foreset.quality.batches import Finding
-
-Facts = Mapping[str, Any]
+from foreset.records.checks import ExpectationOutcome
 
 
 @dataclass(slots=True)
@@ -30,14 +28,14 @@ class Tally:
         if _is_counted(expectation):
             self.before[number] = 0
 
-    def plan(self, number: int, expectation: Expectation, earlier: Facts | None, went: int | None) -> str:
+    def plan(self, number: int, expectation: Expectation, earlier: ExpectationOutcome | None, went: int | None) -> str:
         """What has to be counted beside the rows that come: "went", "whole" or nothing.
 
         `went` is how many rows go; None where the view had no rows before that count.
         """
         if not _is_counted(expectation):
             return ""
-        known = earlier.get("known") if earlier and went is not None else 0
+        known = earlier.known if earlier and went is not None else 0
         if known is None:
             return "whole"
         self.before[number] = known
@@ -49,16 +47,16 @@ class Tally:
         for number, finding in zip(numbers, findings, strict=True):
             counts[number] = None if finding.error else finding.unexpected
 
-    def known(self, number: int, entry: Facts) -> int | None:
+    def known(self, number: int, entry: ExpectationOutcome) -> int | None:
         """The rows of the new state that break it; None where that is not known."""
-        if entry["error"]:
+        if entry.error:
             return None
         if number in self.whole:
             return self.whole[number]
         went = self.went.get(number, 0)
         if number not in self.before or went is None:
             return None
-        return self.before[number] + int(entry["unexpected"]) - went
+        return self.before[number] + (entry.unexpected or 0) - went
 
 
 def _is_counted(expectation: Expectation) -> bool:

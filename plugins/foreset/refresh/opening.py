@@ -125,7 +125,7 @@ def _context(spark: SparkSession, run: Run, past: Sequence[ManifestRow], listen:
     plan = RefreshPlan.from_json(text)
     program, layering = understood(plan)
     previous = past[-1] if past else None
-    costs = [row.extra.get("strata", []) for row in past]
+    costs = [row.extra.strata for row in past]
 
     one_at_a_time = Lock()
 

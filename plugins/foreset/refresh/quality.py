@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from foreset.errors import EnvironmentFault, QualityFailed
 from foreset.ir.expectations import DENY, KNOWN, Expectation, Scope, Severity
@@ -21,7 +21,7 @@ from foreset.plan.marks import QUALITY
 from foreset.quality.batches import EXAMPLES, SPARK_ONLY, Batch, Finding, fits_in_process
 from foreset.quality.outcome import failures, identity, line, summed, told
 from foreset.records import codec
-from foreset.records.checks import QualityRecord
+from foreset.records.checks import ExpectationOutcome, QualityRecord
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.denying import reach_of, violations
 from foreset.refresh.known import Tally
@@ -33,7 +33,6 @@ from foreset.store import files
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Facts = Mapping[str, Any]
 RECORD, DOCS = "quality.json", "data_docs"
 IN_PROCESS_ROWS = 100_000
 _TOLD = 5  # failures in a message
@@ -78,8 +77,8 @@ class _Sheet:
     """The expectations of one view with their outcomes as they come."""
 
     view: View
-    earlier: Mapping[str, Facts]  # what the refresh before said, by identity
-    found: dict[int, Facts] = field(default_factory=dict)
+    earlier: Mapping[str, ExpectationOutcome]  # what the refresh before said, by identity
+    found: dict[int, ExpectationOutcome] = field(default_factory=dict)
     batches: list[tuple[tuple[int, ...], Batch]] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
     counted: list[tuple[str, tuple[int, ...], Batch]] = field(default_factory=list)  # for the tally alone
@@ -90,30 +89,31 @@ class _Sheet:
             expectation = self.view.expectations[number]
             self.found[number] = told(expectation, self.view.columns, finding, rows)
 
-    def before(self, number: int) -> Facts | None:
+    def before(self, number: int) -> ExpectationOutcome | None:
         """What the refresh before said of an expectation."""
         return self.earlier.get(identity(self.view.expectations[number], self.view.columns))
 
-    def keep(self, number: int, entry: Facts) -> None:
+    def keep(self, number: int, entry: ExpectationOutcome) -> None:
         """The outcome of before, since nothing has changed; its place in the spec and its words may have."""
         expectation = self.view.expectations[number]
-        words = {"text": expectation.text, "note": expectation.note, "origin": expectation.origin}
-        self.found[number] = {**entry, **words}
+        said = replace(entry, text=expectation.text, note=expectation.note, origin=expectation.origin)
+        self.found[number] = said
 
     @property
-    def outcome(self) -> list[Facts]:
+    def outcome(self) -> list[ExpectationOutcome]:
         """In the order of the spec."""
         return [self._with_known(number) for number in sorted(self.found)]
 
-    def _with_known(self, number: int) -> Facts:
+    def _with_known(self, number: int) -> ExpectationOutcome:
         entry = self.found[number]
-        return entry if "known" in entry else {**entry, "known": self.tally.known(number, entry)}
+        return entry if entry.known is not None else replace(entry, known=self.tally.known(number, entry))
 
 
 def _checked(context: Context, watch: Stopwatch) -> QualityRecord:
-    before = (context.previous.quality if context.previous else {}).get("views", {})
+    earlier = context.previous.quality if context.previous else None
+    before = earlier.views if earlier else {}
     sheets = [
-        _Sheet(view, {entry["id"]: entry for entry in before.get(view.name, ()) if not entry["error"]})
+        _Sheet(view, {entry.id: entry for entry in before.get(view.name, ()) if not entry.error})
         for view in context.program.views
         if view.expectations
     ]
@@ -137,7 +137,8 @@ def _run(context: Context, sheets: Sequence[_Sheet]) -> str | None:
         ) from error
     for sheet in sheets:
         for numbers, batch in sheet.batches:
-            sheet.note(numbers, checker.check(batch), sheet.found.get(numbers[0], {}).get("rows", batch.count))
+            noted = sheet.found.get(numbers[0])
+            sheet.note(numbers, checker.check(batch), batch.count if noted is None else noted.rows or 0)
         for what, numbers, batch in sheet.counted:
             sheet.tally.note(what, numbers, checker.check(batch))
     if not any(sheet.batches for sheet in sheets):
@@ -205,7 +206,7 @@ def _batches(
 def _deny(context: Context, sheet: _Sheet, number: int, expectation: Expectation) -> None:
     assert expectation.rule is not None
     reach, earlier = reach_of(context, expectation.rule), sheet.before(number)
-    known = earlier.get("known") if earlier else None
+    known = earlier.known if earlier else None
     steady = reach.known and earlier is not None
     if steady and not reach.changed:
         if expectation.on is Scope.ALL and earlier is not None:

@@ -234,7 +234,7 @@ def _context(spark: SparkSession, layout: Layout, job: Job, listen: Listener) ->
         return None
     row = manifest.at(layout.root, layout.group, opened.seq)
     assert row is not None, "a seq that was committed has a row"
-    run = epochs.Run(layout, row.extra["run"], row.refresh_id, row.attempt_id, row.epoch, row.prev_seq, row.sources)
+    run = epochs.Run(layout, row.extra.run, row.refresh_id, row.attempt_id, row.epoch, row.prev_seq, row.sources)
     return resume(spark, run, listen)
 
 

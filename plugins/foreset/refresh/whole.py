@@ -16,7 +16,9 @@ from foreset.plan import marks
 from foreset.plan.frozen import Request
 from foreset.plan.stages import Status
 from foreset.records import codec
-from foreset.records.strata import StratumRecord
+from foreset.records.captures import CaptureRecord
+from foreset.records.checks import QualityRecord, Verification
+from foreset.records.strata import Asked, StratumRecord
 from foreset.refresh.amending import only_edits
 from foreset.refresh.captured import captures_of
 from foreset.refresh.committing import told_of_domains
@@ -29,7 +31,7 @@ from foreset.render import html_table, visible
 from foreset.store.epochs import close_run
 from foreset.store.layout import Layout
 from foreset.store.manifest import AlreadyCommitted, at
-from foreset.store.rows import ManifestRow
+from foreset.store.rows import ManifestRow, ViewPin
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,13 +60,41 @@ class RefreshResult:
     seq: int
     status: str  # committed | unchanged | dry-run
     seconds: float
-    verification: Mapping[str, Any]
+    verified: Verification | None
     views: Mapping[str, ViewResult]
     refresh_id: str = ""
-    sources: Mapping[str, Any] = field(default_factory=dict)
-    quality: Mapping[str, Any] = field(default_factory=dict)  # as foreset.quality.outcome tells it
-    domains: Mapping[str, Any] = field(default_factory=dict)  # by `domain:function`: what was asked and answered
+    captured: Mapping[str, CaptureRecord] = field(default_factory=dict)
+    checked: QualityRecord | None = None
+    asked: Mapping[str, Asked] = field(default_factory=dict)  # by `domain:function`
     warnings: tuple[str, ...] = ()  # what was published all the same, and should be known
+
+    @property
+    def verification(self) -> dict[str, Any]:
+        """What recomputation said, as plain data."""
+        return codec.to_plain(self.verified)
+
+    @property
+    def sources(self) -> dict[str, Any]:
+        """How each source was taken in, as plain data."""
+        return {name: codec.to_plain(record) for name, record in self.captured.items()}
+
+    @property
+    def quality(self) -> dict[str, Any]:
+        """What the expectations said, as plain data."""
+        return codec.to_plain(self.checked)
+
+    @property
+    def domains(self) -> dict[str, Any]:
+        """What was asked and answered, as plain data."""
+        return {name: codec.to_plain(record) for name, record in self.asked.items()}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, as `--json` prints it."""
+        views = {name: codec.to_plain(view) for name, view in self.views.items()}
+        return {"group": self.group, "seq": self.seq, "status": self.status, "seconds": self.seconds,
+                "verification": self.verification, "views": views, "refresh_id": self.refresh_id,
+                "sources": self.sources, "quality": self.quality, "domains": self.domains,
+                "warnings": list(self.warnings)}  # fmt: skip
 
     @property
     def title(self) -> str:
@@ -133,12 +163,20 @@ def _result(context: Context, status: Status, watch: Stopwatch) -> RefreshResult
         for name in stratum.names:
             views[name] = _view_result(record, name) if record else ViewResult(reason="no source has moved")
     order = {view.name: _with_auxiliaries(context.program, view.name, views) for view in context.program.shown}
-    sources = {name: codec.to_plain(found) for name, found in captures_of(context).items()}
-    verified, checked = context.mark(marks.VERIFY), context.mark(marks.QUALITY)
+    asked, warnings = told_of_domains(context)
     return RefreshResult(
-        context.layout.group, seq, status.value, watch.seconds, codec.to_plain(verified) if verified else {}, order,
-        context.run.refresh_id, sources, codec.to_plain(checked) if checked else {}, *told_of_domains(context),
-    )  # fmt: skip
+        group=context.layout.group,
+        seq=seq,
+        status=status.value,
+        seconds=watch.seconds,
+        verified=context.mark(marks.VERIFY),
+        views=order,
+        refresh_id=context.run.refresh_id,
+        captured=captures_of(context),
+        checked=context.mark(marks.QUALITY),
+        asked=asked,
+        warnings=warnings,
+    )
 
 
 def _view_result(record: StratumRecord, view: str) -> ViewResult:
@@ -174,20 +212,33 @@ def _in_words(read: Mapping[str, int]) -> dict[str, int]:
     return dict(found)
 
 
-def _where(facts: Mapping[str, Any]) -> tuple[str, str]:
-    """Which engine ran and why; records of earlier releases do not say it."""
-    return facts.get("engine", ""), facts.get("engine_reason", "")
-
-
 def _result_of(group: str, row: ManifestRow, seconds: float) -> RefreshResult:
     """What a committed refresh did, from its manifest row."""
-    records = {name: record for record in row.extra.get("strata", []) for name in record["views"]}
-    views = {
-        name: ViewResult(pin.inserted, pin.deleted, pin.strategy, pin.reason, records[name]["seconds"],
-                         records[name]["rounds"], _in_words(records[name]["rows_read"]),
-                         *_where(records[name]))
-        for name, pin in row.views.items() if not is_hidden(name)
-    }  # fmt: skip
-    told = row.verification, views, row.refresh_id
-    domains = row.extra.get("domains", {}), tuple(row.extra.get("warnings", ()))
-    return RefreshResult(group, row.seq, "committed", seconds, *told, {}, row.quality, *domains)
+    return RefreshResult(
+        group=group,
+        seq=row.seq,
+        status="committed",
+        seconds=seconds,
+        verified=row.verification,
+        views={name: _published(row, name, pin) for name, pin in row.views.items() if not is_hidden(name)},
+        refresh_id=row.refresh_id,
+        checked=row.quality,
+        asked=row.extra.domains,
+        warnings=row.extra.warnings,
+    )
+
+
+def _published(row: ManifestRow, view: str, pin: ViewPin) -> ViewResult:
+    done = row.extra.stratum_of(view)
+    assert done is not None, f"refresh {row.seq} does not say how `{view}` came about"
+    return ViewResult(
+        inserted=pin.inserted,
+        deleted=pin.deleted,
+        strategy=pin.strategy,
+        reason=pin.reason,
+        seconds=done.seconds,
+        rounds=done.rounds,
+        rows_read=_in_words(done.rows_read),
+        engine=done.engine or "",
+        engine_reason=done.engine_reason or "",
+    )

@@ -53,7 +53,7 @@ def _with_way_back(page: bytes, refresh_id: str, path: str) -> bytes:
 
 def _folder(layout: Layout, found: directory.Directory) -> str | None:
     """Where the quality phase says that it left them; a reference cannot lead out of the run directory."""
-    told = facts.quality(directory.quality_facts(layout, found))
+    told = facts.quality(directory.quality_of(layout, found))
     docs = told.docs if told else None
     if not docs or docs.startswith("/") or "://" in docs or ".." in docs.split("/"):
         return None

@@ -5,17 +5,26 @@ from __future__ import annotations
 import datetime
 import functools
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering
 from foreset.plan.frozen import RefreshPlan
+from foreset.plan.marks import QUALITY, VERIFY, Mark
 from foreset.records import versioned
+from foreset.records.checks import QualityRecord, Verification
+from foreset.records.codec import Misread, from_plain
 from foreset.store import events, files
+from foreset.store.epochs import RunRecord, read_record
 from foreset.store.layout import Layout, join
 from foreset.understand import Understood, understand_text
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+R = TypeVar("R", bound="DataclassInstance")
 Facts = Mapping[str, Any]
 
 
@@ -24,7 +33,7 @@ class Directory:
     """What one run left behind."""
 
     run_id: str
-    record: Facts  # run.json: the refresh before it, and the versions of the sources
+    record: RunRecord  # the refresh before it, and the versions of the sources
     plan: RefreshPlan | None = None
     written: Program | None = None  # as people wrote it
     program: Program | None = None  # in normal form
@@ -35,12 +44,33 @@ class Directory:
     @property
     def refresh_id(self) -> str:
         """The refresh that it belongs to; `~2` and so on are directories of the same one."""
-        return str(self.record.get("refresh_id", self.run_id))
+        return self.record.refresh_id
 
     @property
     def prev_seq(self) -> int:
         """The refresh that it started from."""
-        return int(self.record.get("prev_seq", 0))
+        return self.record.prev_seq
+
+    def mark(self, mark: Mark[R]) -> R | None:
+        """What a finished stage noted; None while it is not finished, and where a crash has torn the note."""
+        facts = self.marks.get(mark.name)
+        return _told(mark.kind, facts) if facts else None
+
+    @property
+    def verification(self) -> Verification | None:
+        """What recomputation said: the mark, or the event of one that failed."""
+        failed = self.last("verification")
+        return self.mark(VERIFY) or (_told(Verification, failed) if failed else None)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What strata warned of."""
+        return tuple(str(one) for facts in self.marks.values() for one in facts.get("warnings", ()))
+
+    @property
+    def seconds(self) -> dict[str, float | None]:
+        """How long each finished stage took, by its mark."""
+        return {name: facts.get("seconds") for name, facts in self.marks.items()}
 
     def all(self, kind: str) -> list[Facts]:
         """The events of one kind, oldest first."""
@@ -58,12 +88,11 @@ def read(layout: Layout, run_id: str) -> Directory | None:
         folder = layout.run(run_id)
     except ValueError:  # no run can have this id
         return None
-    record = files.read_once(join(folder, "run.json"))
-    if record is None:
+    if (record := _record(layout, run_id)) is None:
         return None
     plan, spec = _plan(folder)
     told = [event for event in events.read(folder) if isinstance(event.get("kind"), str)]
-    return Directory(run_id, parsed(record), plan, spec.written, spec.program, spec.layering, _marks(folder), told)
+    return Directory(run_id, record, plan, spec.written, spec.program, spec.layering, _marks(folder), told)
 
 
 def newest_of(layout: Layout, refresh_id: str) -> Directory | None:
@@ -77,9 +106,10 @@ def newest_of(layout: Layout, refresh_id: str) -> Directory | None:
     return None
 
 
-def quality_facts(layout: Layout, found: Directory) -> Facts | None:
+def quality_of(layout: Layout, found: Directory) -> QualityRecord | None:
     """What the quality phase noted: its mark, or what it left behind when it failed."""
-    return found.marks.get("quality") or parsed(files.read_text(join(layout.run(found.run_id), "quality.json")) or "")
+    left = parsed(files.read_text(join(layout.run(found.run_id), "quality.json")) or "")
+    return found.mark(QUALITY) or (_told(QualityRecord, left) if left else None)
 
 
 def moment(text: object) -> datetime.datetime | None:
@@ -113,6 +143,20 @@ def _marks(folder: str) -> dict[str, Facts]:
     names = [file.path for file in files.list_files(marks) if file.path.endswith(".json") and "/" not in file.path]
     found = {name.removesuffix(".json"): files.read_text(join(marks, name)) for name in names}
     return {name: parsed(text) for name, text in found.items() if text is not None}
+
+
+def _record(layout: Layout, run_id: str) -> RunRecord | None:
+    try:
+        return read_record(layout, run_id)
+    except ValueError:  # torn by a crash
+        return RunRecord(run_id, layout.group, 0, {})
+
+
+def _told(kind: type[R], facts: Facts) -> R | None:
+    """A record of another release may lack or add things; None for what is damaged."""
+    with suppress(Misread):
+        return from_plain(kind, facts, "a record of this refresh")
+    return None
 
 
 def parsed(text: str) -> Facts:

@@ -3,59 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from foreset.ir.hidden import all_in_words
 from foreset.ir.program import is_hidden
 from foreset.ir.rules import owner
+from foreset.plan import marks
 from foreset.plan.stages import CAPTURE, COMMIT, QUALITY, STRATA, TO_COMMIT, VERIFY, EachStratum, mark, marks_of
-from foreset.reports.directory import Directory, Facts, moment
+from foreset.records import checks
+from foreset.records.captures import CaptureSummary
+from foreset.records.strata import StratumSummary
+from foreset.reports.directory import Directory, moment
 from foreset.reports.model import Expectation, Failure, Quality, SourceLine, Step, Verification, ViewLine
 from foreset.store.attempts import FailedAttempt
-from foreset.store.rows import ManifestRow
+from foreset.store.rows import ManifestRow, SourcePin
 
 
-def verification(facts: Facts | None) -> Verification | None:
+def verification(record: checks.Verification | None) -> Verification | None:
     """The outcome of the verify phase; None while there is none."""
-    if not facts:
+    if record is None:
         return None
     return Verification(
-        mode=str(facts.get("mode", "")),
-        verdict=str(facts.get("verdict", "")),
-        rows=facts.get("rows", 0),
-        checked=facts.get("checked", {}),
-        bounds=facts.get("error_rate_below", {}),
-        confidence=facts.get("confidence", 0.95),
-        mismatches=tuple(facts.get("mismatches", ())),
-        seconds=facts.get("seconds"),
-        of=facts.get("of", {}),
+        mode=record.mode,
+        verdict=record.verdict,
+        rows=record.rows,
+        checked=record.checked or {},
+        bounds=record.error_rate_below or {},
+        confidence=0.95 if record.confidence is None else record.confidence,
+        mismatches=record.mismatches or (),
+        seconds=record.seconds,
+        of=record.of or {},
     )
 
 
-def quality(facts: Facts | None) -> Quality | None:
+def quality(record: checks.QualityRecord | None) -> Quality | None:
     """The outcome of the quality phase; None while there is none."""
-    if not facts:
+    if record is None:
         return None
-    found = [_expectation(view, one) for view, ones in facts.get("views", {}).items() for one in ones]
-    return Quality(str(facts.get("status", "")), tuple(found), facts.get("seconds"), facts.get("docs"))
+    found = [_expectation(view, one) for view, ones in record.views.items() for one in ones]
+    return Quality(record.status, tuple(found), record.seconds, record.docs)
 
 
-def _expectation(view: str, facts: Facts) -> Expectation:
+def _expectation(view: str, outcome: checks.ExpectationOutcome) -> Expectation:
     return Expectation(
         view=view,
-        name=str(facts.get("expectation", "")),
-        text=str(facts.get("text", "")),
-        severity=str(facts.get("severity", "")),
-        on=str(facts.get("on", "")),
-        success=bool(facts.get("success")),
-        rows=facts.get("rows"),
-        unexpected=facts.get("unexpected"),
-        columns=tuple(facts.get("columns") or ()),
-        examples=tuple(tuple(row) for row in facts.get("examples") or ()),
-        origin=str(facts.get("origin") or ""),
-        note=str(facts.get("note") or ""),
-        observed=str(facts.get("observed") or ""),
-        error=str(facts.get("error") or ""),
-        known=facts.get("known"),
+        name=outcome.expectation,
+        text=outcome.text,
+        severity=outcome.severity,
+        on=outcome.on,
+        success=outcome.success,
+        rows=outcome.rows,
+        unexpected=outcome.unexpected,
+        columns=outcome.columns,
+        examples=outcome.examples,
+        origin=outcome.origin,
+        note=outcome.note,
+        observed=outcome.observed,
+        error=outcome.error,
+        known=outcome.known,
     )
 
 
@@ -94,43 +99,48 @@ def last_attempt(found: FailedAttempt) -> Failure:
     return Failure(found.phase, found.error, found.message, found.hint, moment(found.at), found.next)
 
 
-def sources(pins: Mapping[str, Facts], captures: Mapping[str, Facts]) -> tuple[SourceLine, ...]:
+def sources(pins: Mapping[str, SourcePin], captures: Mapping[str, CaptureSummary]) -> tuple[SourceLine, ...]:
     """The sources: `pins` as run.json or the manifest has them, `captures` by source."""
-    return tuple(_source(name, pin, captures.get(name, {})) for name, pin in pins.items())
+    return tuple(_source(name, pin, captures.get(name, CaptureSummary())) for name, pin in pins.items())
 
 
-def _source(name: str, pin: Facts, seen: Facts) -> SourceLine:
+def _source(name: str, pin: SourcePin, seen: CaptureSummary) -> SourceLine:
     return SourceLine(
         name=name,
-        table=str(pin.get("table", name)),
-        before=pin.get("from_version"),
-        after=pin.get("to_version"),
-        way=str(seen.get("way", "")),
-        reason=str(seen.get("reason", "")),
-        inserted=seen.get("inserted", 0),
-        deleted=seen.get("deleted", 0),
-        rows=seen.get("rows"),
-        degraded=bool(seen.get("degraded")),
-        seconds=seen.get("seconds"),
-        key=tuple(seen.get("key", ())),
+        table=pin.table,
+        before=pin.from_version,
+        after=pin.to_version,
+        way=seen.way,
+        reason=seen.reason,
+        inserted=seen.inserted,
+        deleted=seen.deleted,
+        rows=seen.rows,
+        degraded=seen.degraded,
+        seconds=seen.seconds,
+        key=seen.key,
     )
 
 
-def captures_of(directory: Directory | None) -> dict[str, Facts]:
+def captures_of(directory: Directory | None) -> dict[str, CaptureSummary]:
     """What each capture noted, by source."""
-    marks = directory.marks if directory else {}
+    if directory is None:
+        return {}
     prefix = mark(CAPTURE, "")
-    return {name.removeprefix(prefix): facts for name, facts in marks.items() if name.startswith(prefix)}
+    names = [name.removeprefix(prefix) for name in directory.marks if name.startswith(prefix)]
+    found = {name: directory.mark(marks.capture(name)) for name in names}
+    return {name: record.summary if record else CaptureSummary() for name, record in found.items()}
 
 
 def views_of_row(row: ManifestRow) -> tuple[ViewLine, ...]:
     """The views of a committed refresh."""
-    strata = {name: record for record in row.extra.get("strata", ()) for name in record["views"]}
     return tuple(
-        _view(name, strata.get(name, {}), pin.inserted, pin.deleted, pin.rows, strategy=pin.strategy, reason=pin.reason)
+        replace(
+            _view(name, row.extra.stratum_of(name)),
+            inserted=pin.inserted, deleted=pin.deleted, rows=pin.rows, strategy=pin.strategy, reason=pin.reason,
+        )
         for name, pin in row.views.items()
         if not is_hidden(name)
-    )
+    )  # fmt: skip
 
 
 def views_of_run(directory: Directory, previous: ManifestRow | None) -> tuple[ViewLine, ...]:
@@ -142,44 +152,44 @@ def views_of_run(directory: Directory, previous: ManifestRow | None) -> tuple[Vi
         number = directory.layering.of(view.name).number
         pin = previous.views.get(view.name) if previous else None
         before = pin.rows if pin else 0
-        facts = directory.marks.get(mark(STRATA, number), {})
-        staged = facts.get("views", {}).get(view.name)
-        if staged is None:
+        record = directory.mark(marks.stratum(number))
+        staged = record.views.get(view.name) if record else None
+        if record is None or staged is None:
             lines.append(ViewLine(view.name, number, rows=pin.rows if pin else None))
             continue
-        plus, minus = staged["plus"]["rows"], staged["minus"]["rows"]
-        told = {"strategy": facts.get("strategy", ""), "reason": facts.get("reason", "")}
-        lines.append(_view(view.name, {**facts, "number": number}, plus, minus, before + plus - minus, **told))
+        plus, minus = staged.plus.rows, staged.minus.rows
+        line = _view(view.name, record.summary(number, (), 0))
+        lines.append(replace(line, inserted=plus, deleted=minus, rows=before + plus - minus))
     return tuple(lines)
 
 
-def _view(name: str, facts: Facts, plus: int, minus: int, rows: int | None, **told: str) -> ViewLine:
+def _view(name: str, done: StratumSummary | None) -> ViewLine:
+    if done is None:
+        return ViewLine(name, 0, done=True)
     return ViewLine(
         name=name,
-        stratum=facts.get("number", 0),
+        stratum=done.number,
         done=True,
-        inserted=plus,
-        deleted=minus,
-        rows=rows,
-        engine=str(facts.get("engine") or ""),
-        rounds=facts.get("rounds", 0),
-        seconds=facts.get("seconds"),
-        rows_read=facts.get("rows_read", {}),
-        **told,
+        strategy=done.strategy,
+        reason=done.reason,
+        engine=done.engine or "",
+        rounds=done.rounds,
+        seconds=done.seconds,
+        rows_read=done.rows_read,
     )
 
 
-def steps_of_row(row: ManifestRow, captures: Mapping[str, Facts]) -> tuple[Step, ...]:
+def steps_of_row(row: ManifestRow, captures: Mapping[str, CaptureSummary]) -> tuple[Step, ...]:
     """The stages of a committed refresh: all are done."""
-    strata = {mark(STRATA, record["number"]): record for record in row.extra.get("strata", ())}
-    marks = {
-        **{mark(CAPTURE, name): facts for name, facts in captures.items()},
-        **strata,
-        **{stage.name: facts for stage, facts in ((VERIFY, row.verification), (QUALITY, row.quality)) if facts},
-        COMMIT.name: {"seconds": row.extra.get("writing_seconds")},
+    strata = {mark(STRATA, record.number): record for record in row.extra.strata}
+    seconds = {
+        **{mark(CAPTURE, name): record.seconds for name, record in captures.items()},
+        **{name: record.seconds for name, record in strata.items()},
+        **{stage.name: done.seconds for stage, done in ((VERIFY, row.verification), (QUALITY, row.quality)) if done},
+        COMMIT.name: row.extra.writing_seconds,
     }
-    details = {name: ", ".join(_shown(record["views"])) for name, record in strata.items()}
-    steps = _steps(marks, captures, [record["number"] for record in strata.values()], details)
+    details = {name: ", ".join(_shown(record.views)) for name, record in strata.items()}
+    steps = _steps(seconds, captures, [record.number for record in strata.values()], details)
     return tuple(step for step in steps if step.state == "done")
 
 
@@ -193,27 +203,30 @@ def steps_of_run(directory: Directory, failed: str) -> tuple[Step, ...]:
     sources = [source.name for source in directory.program.sources] if directory.program else []
     strata = directory.layering.strata if directory.layering else ()
     details = {mark(STRATA, stratum.number): ", ".join(stratum.shown) for stratum in strata}
-    return tuple(_steps(directory.marks, sources, [stratum.number for stratum in strata], details, failed))
+    return tuple(_steps(directory.seconds, sources, [stratum.number for stratum in strata], details, failed))
 
 
 def _steps(
-    marks: Mapping[str, Facts],
+    seconds: Mapping[str, float | None],
     sources: Iterable[str],
     strata: Iterable[int],
     details: Mapping[str, str],
     failed: str = "",
 ) -> Iterator[Step]:
-    """One for each stage up to the commit, and for each stratum."""
+    """One for each stage up to the commit, and for each stratum; `seconds` has the marks that are there."""
     for stage in TO_COMMIT:
         names = marks_of(stage, sources, strata)
         if isinstance(stage, EachStratum):
-            yield from (_step(name, [marks.get(name)], failed, details[name]) for name in names)
+            yield from (_step(name, (name,), seconds, failed, details[name]) for name in names)
         else:
-            yield _step(stage.name, [marks.get(name) for name in names], failed)
+            yield _step(stage.name, names, seconds, failed)
 
 
-def _step(name: str, found: Sequence[Facts | None], failed: str, detail: str = "") -> Step:
+def _step(
+    name: str, marks: Sequence[str], seconds: Mapping[str, float | None], failed: str, detail: str = ""
+) -> Step:
     """A step is done when all of its marks are there; seconds are those of the marks so far."""
-    seconds = [one["seconds"] for one in found if one and one.get("seconds") is not None]
+    took = [one for mark in marks if (one := seconds.get(mark)) is not None]
     state = "failed" if failed == name or failed.startswith(f"{name}-") else "open"
-    return Step(name, "done" if found and None not in found else state, sum(seconds) if seconds else None, detail)
+    done = bool(marks) and all(mark in seconds for mark in marks)
+    return Step(name, "done" if done else state, sum(took) if took else None, detail)

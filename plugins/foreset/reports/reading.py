@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,14 +9,15 @@ from dataclasses import dataclass, replace
 from foreset.errors import UsageError
 from foreset.explain.graph import Graph, graph_of
 from foreset.ir.program import Program
+from foreset.plan import marks
 from foreset.reports import directory, facts
 from foreset.reports.directory import Directory, moment
 from foreset.reports.model import Failure, History, OnHold, Published, Quality, Run, State
 from foreset.store import files, manifest
 from foreset.store.attempts import FailedAttempt, last_failure
-from foreset.store.epochs import PATIENCE, outcome
+from foreset.store.epochs import PATIENCE, last_sign, outcome
 from foreset.store.holds import held, release_command
-from foreset.store.layout import Layout, join
+from foreset.store.layout import Layout
 from foreset.store.rows import ManifestRow
 
 RUNS_SHOWN = 60
@@ -128,10 +127,9 @@ def _described(ledger: Ledger) -> Run | None:
 
 def _committed(ledger: Ledger, row: ManifestRow, *, brief: bool = False) -> Run:
     """A published refresh; `brief` leaves its run directory unread."""
-    run_id = str(row.extra.get("run") or row.refresh_id)
+    run_id = row.extra.run or row.refresh_id
     found = None if brief else directory.read(ledger.layout, run_id)
-    captures = dict(row.extra.get("captures", {})) | facts.captures_of(found)
-    pins = {name: dataclasses.asdict(pin) for name, pin in row.sources.items()}
+    captures = {**row.extra.captures, **facts.captures_of(found)}
     opened = found.all("opened") if found else []
     committed_at = moment(row.committed_at)
     return Run(
@@ -147,17 +145,17 @@ def _committed(ledger: Ledger, row: ManifestRow, *, brief: bool = False) -> Run:
         ended_at=committed_at,
         attempts=max(1, len(opened)),
         mode=row.mode,
-        note=str(row.extra.get("note", "")),
-        rolled_back_to=row.extra.get("rolled_back_to") if row.mode == "rollback" else None,
+        note=row.extra.note,
+        rolled_back_to=row.extra.rolled_back_to if row.mode == "rollback" else None,
         engine_version=row.engine_version,
         spec_hash=row.spec_hash,
         run_id=run_id,
-        sources=facts.sources(pins, captures),
+        sources=facts.sources(row.sources, captures),
         views=facts.views_of_row(row),
         steps=() if row.mode == "rollback" else facts.steps_of_row(row, captures),
         verification=facts.verification(row.verification) if row.mode != "rollback" else None,
         quality=_quality(row, found),
-        warnings=tuple(map(str, row.extra.get("warnings", ()))) if row.mode != "rollback" else (),
+        warnings=row.extra.warnings if row.mode != "rollback" else (),
         failures=facts.failures(found) if found else (),
         description=_spoken(found).description,
         owner=_spoken(found).owner,
@@ -199,7 +197,6 @@ def _of_directory(ledger: Ledger, found: Directory, scheduler: str = "") -> Run:
     state = _state(ledger, found, silent, scheduler)
     told = facts.failures(found) or _last_attempt(ledger, found.refresh_id)
     failure = told[-1] if told else None
-    marks = found.marks
     return Run(
         group=ledger.layout.group,
         refresh_id=found.refresh_id,
@@ -213,12 +210,12 @@ def _of_directory(ledger: Ledger, found: Directory, scheduler: str = "") -> Run:
         note=found.plan.note if found.plan else "",
         spec_hash=found.plan.spec_hash if found.plan else "",
         run_id=found.run_id,
-        sources=facts.sources(found.record.get("sources", {}), facts.captures_of(found)),
+        sources=facts.sources(found.record.sources, facts.captures_of(found)),
         views=facts.views_of_run(found, previous),
         steps=facts.steps_of_run(found, failure.phase if failure and state is State.FAILED else ""),
-        verification=facts.verification(marks.get("verify") or found.last("verification")),
-        quality=facts.quality(directory.quality_facts(ledger.layout, found)),
-        warnings=tuple(str(one) for mark in marks.values() for one in mark.get("warnings", ())),
+        verification=facts.verification(found.verification),
+        quality=facts.quality(directory.quality_of(ledger.layout, found)),
+        warnings=found.warnings,
         failures=told,
         silent_for=silent,
         scheduler=scheduler,
@@ -274,16 +271,16 @@ def _nothing_moved(found: Directory) -> bool:
     """As `refresh.captured.nothing_moved` decides, from the marks: Airflow skips the tasks after it."""
     if found.program is None or found.plan is None or found.plan.rebuild or not found.prev_seq:
         return False
-    captures = facts.captures_of(found)
-    if {source.name for source in found.program.sources} - set(captures) or "stratum-1" in found.marks:
+    captures = [found.mark(marks.capture(source.name)) for source in found.program.sources]
+    if None in captures or marks.stratum(1).name in found.marks:
         return False
-    return not any(seen.get("moved") or seen.get("taken_whole") for seen in captures.values())
+    return not any(seen and (seen.moved or seen.taken_whole) for seen in captures)
 
 
 def _silence(layout: Layout, epoch: object) -> float | None:
     """Seconds since the last sign of life of an epoch."""
-    text = files.read_text(join(layout.epochs, f"{epoch}-alive.json")) if epoch is not None else None
-    return None if text is None else max(0.0, time.time() - float(json.loads(text)["at"]))
+    at = last_sign(layout, epoch) if isinstance(epoch, int) else None
+    return None if at is None else max(0.0, time.time() - at)
 
 
 def _published(row: ManifestRow | None) -> Published | None:

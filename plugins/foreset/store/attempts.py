@@ -6,11 +6,10 @@ failure, and a success ends it: a later seq makes it void, and a refresh that fo
 
 from __future__ import annotations
 
-import dataclasses
 from contextlib import suppress
 from dataclasses import dataclass
 
-from foreset.records import versioned
+from foreset.records import codec
 from foreset.store import files
 from foreset.store.layout import Layout, join
 
@@ -33,7 +32,7 @@ class FailedAttempt:
 
 def note(layout: Layout, attempt: FailedAttempt) -> None:
     """Keep `attempt` as the last one."""
-    files.write_text(_path(layout), versioned.to_text(dataclasses.asdict(attempt)))
+    files.write_text(_path(layout), codec.to_text(attempt))
 
 
 def forget(layout: Layout) -> None:
@@ -43,10 +42,8 @@ def forget(layout: Layout) -> None:
 
 def last_failure(layout: Layout, newest_seq: int) -> FailedAttempt | None:
     """The last attempt, if it failed and nothing was published since; None for a record that a crash has torn."""
-    with suppress(ValueError, TypeError):
-        told = versioned.from_text(files.read_text(_path(layout)) or "", "the record of the last attempt")
-        known = {f.name for f in dataclasses.fields(FailedAttempt)}
-        found = FailedAttempt(**{name: value for name, value in told.items() if name in known})
+    with suppress(ValueError):
+        found = codec.from_text(FailedAttempt, files.read_text(_path(layout)) or "", "the record of the last attempt")
         return found if found.seq >= newest_seq else None
     return None
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from foreset.errors import Fenced, UsageError
-from foreset.records import versioned
+from foreset.records import codec
 from foreset.store import attempts, delta, events, files, manifest
 from foreset.store.layout import Layout, join
 from foreset.store.protocol import Allocate, AlreadyCommitted, Busy, Holder, Refused, decide_open
@@ -27,6 +27,38 @@ from foreset.store.rows import ManifestRow, SourcePin
 PATIENCE = 900.0  # seconds without a heartbeat after which a rival may take over
 WELL = ("committed", "unchanged")  # what readers see is true
 Vector = Mapping[str, SourcePin]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """What a run rests on, in `run.json`."""
+
+    refresh_id: str
+    group: str
+    prev_seq: int
+    sources: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Which run an epoch was opened for, in the epoch's own file."""
+
+    run_id: str
+    attempt_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """How the run of an epoch ended."""
+
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alive:
+    """The last sign of life of an epoch, in seconds since 1970."""
+
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +124,7 @@ def open_run(
         run_id, record = _recorded(layout, refresh_id, vector)
         manifest.check_fence(layout, epoch, refresh_id)
         run = Run(layout, run_id, refresh_id, attempt, epoch, record.prev_seq, record.sources)
-        files.write_once(_epoch_file(layout, epoch), versioned.to_text({"run_id": run_id, "attempt_id": attempt}))
+        files.write_once(_epoch_file(layout, epoch), codec.to_text(Opened(run_id, attempt)))
         heartbeat(run)
         events.emit(run.directory, "opened", epoch=epoch, attempt=attempt)
     except BaseException:  # a source that cannot be read must not keep the next refresh waiting
@@ -113,8 +145,8 @@ def load_run(layout: Layout, refresh_id: str) -> Run:
     text = files.read_once(_epoch_file(layout, epoch))
     if text is None:
         raise Fenced(f"refresh {refresh_id} has not finished opening its run", hint="run its open task again")
-    run_id = str(versioned.from_text(text, f"epoch {epoch} of group {layout.group}")["run_id"])
-    record = _read_record(layout, run_id)
+    run_id = codec.from_text(Opened, text, f"epoch {epoch} of group {layout.group}").run_id
+    record = read_record(layout, run_id)
     assert record is not None, "run.json is stored before the epoch's file"
     return Run(layout, run_id, refresh_id, mark.attempt_id, epoch, record.prev_seq, record.sources)
 
@@ -126,7 +158,7 @@ def check_fence(run: Run) -> None:
 
 def heartbeat(run: Run) -> None:
     """Say that the run is alive: rivals wait for it as long as this is repeated."""
-    files.write_text(_sign_file(run.layout, run.epoch, "alive"), json.dumps({"at": time.time()}))
+    files.write_text(_sign_file(run.layout, run.epoch, "alive"), json.dumps(codec.to_plain(Alive(time.time()))))
 
 
 @contextlib.contextmanager
@@ -151,13 +183,19 @@ def close_run(run: Run, outcome: str) -> None:
 
 def close_epoch(layout: Layout, epoch: int, outcome: str) -> None:
     """The same for an epoch without a run, such as that of gc."""
-    files.write_text(_sign_file(layout, epoch, "closed"), json.dumps({"outcome": outcome}))
+    files.write_text(_sign_file(layout, epoch, "closed"), json.dumps(codec.to_plain(Closed(outcome))))
 
 
 def outcome(layout: Layout, epoch: int) -> str:
     """How the run of an epoch ended, as `close_run` was told; empty while it is open."""
     text = files.read_text(_sign_file(layout, epoch, "closed"))
-    return "" if text is None else str(json.loads(text)["outcome"])
+    return "" if text is None else codec.from_plain(Closed, json.loads(text), f"the end of epoch {epoch}").outcome
+
+
+def last_sign(layout: Layout, epoch: int) -> float | None:
+    """When the run of an epoch was last alive; None where it never said so."""
+    text = files.read_text(_sign_file(layout, epoch, "alive"))
+    return None if text is None else codec.from_plain(Alive, json.loads(text), f"the sign of epoch {epoch}").at
 
 
 def holder(layout: Layout) -> Holder | None:
@@ -198,40 +236,31 @@ def _holder(layout: Layout, snapshot: manifest.Snapshot) -> Holder | None:
     mark = manifest.epoch_mark(layout, epoch, snapshot.table)
     committed = snapshot.newest is not None and snapshot.newest.epoch == epoch
     closed = committed or files.read_text(_sign_file(layout, epoch, "closed")) is not None
-    alive = json.loads(files.read_text(_sign_file(layout, epoch, "alive")) or '{"at": null}')["at"]
+    alive = last_sign(layout, epoch)
     since = alive if alive is not None else float(mark.note) if mark and mark.note else 0.0
     return Holder(epoch, mark.refresh_id if mark else "", closed, max(0.0, time.time() - since))
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
-    prev_seq: int
-    sources: Vector
-
-
-def _recorded(layout: Layout, refresh_id: str, vector: Callable[[ManifestRow | None], Vector]) -> tuple[str, _Record]:
+def _recorded(layout: Layout, refresh_id: str, vector: Callable[[ManifestRow | None], Vector]) -> tuple[str, RunRecord]:
     last = manifest.newest(layout.root, layout.group)
     seq = last.seq if last else 0
     generation = 1
     while True:
         run_id = refresh_id if generation == 1 else f"{refresh_id}~{generation}"
-        record = _read_record(layout, run_id)
+        record = read_record(layout, run_id)
         if record is None:
-            sources = {name: dataclasses.asdict(pin) for name, pin in vector(last).items()}
-            data = {"refresh_id": refresh_id, "group": layout.group, "prev_seq": seq, "sources": sources}
-            files.write_once(_run_file(layout, run_id), versioned.to_text(data))
+            wanted = RunRecord(refresh_id, layout.group, seq, vector(last))
+            files.write_once(_run_file(layout, run_id), codec.to_text(wanted))
             continue  # read it back: another attempt may have been first
         if record.prev_seq == seq:
             return run_id, record
         generation += 1
 
 
-def _read_record(layout: Layout, run_id: str) -> _Record | None:
+def read_record(layout: Layout, run_id: str) -> RunRecord | None:
+    """What the run of that name rests on; None when there is no such run."""
     text = files.read_once(_run_file(layout, run_id))
-    if text is None:
-        return None
-    data = versioned.from_text(text, f"run {run_id} of group {layout.group}")
-    return _Record(data["prev_seq"], {name: SourcePin(**pin) for name, pin in data["sources"].items()})
+    return None if text is None else codec.from_text(RunRecord, text, f"run {run_id} of group {layout.group}")
 
 
 def _run_file(layout: Layout, run_id: str) -> str:

@@ -5,12 +5,11 @@ Without it the next refresh would take in again what was rolled back.
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 from dataclasses import dataclass
 
 from foreset.errors import Held
-from foreset.records import versioned
+from foreset.records import codec
 from foreset.store import files
 from foreset.store.layout import Layout, join
 
@@ -30,17 +29,14 @@ def hold(layout: Layout, contents_of: int, why: str = "") -> Hold:
     """Let no refresh of the group begin from now on."""
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
     found = Hold(now, contents_of, why)
-    files.write_text(_path(layout), versioned.to_text(dataclasses.asdict(found)))
+    files.write_text(_path(layout), codec.to_text(found))
     return found
 
 
 def held(layout: Layout) -> Hold | None:
     """The hold in force."""
     text = files.read_text(_path(layout))
-    if text is None:
-        return None
-    told = versioned.from_text(text, f"the hold of group {layout.group}")
-    return Hold(str(told["at"]), int(told["contents_of"]), str(told.get("why", "")))
+    return None if text is None else codec.from_text(Hold, text, f"the hold of group {layout.group}")
 
 
 def release(layout: Layout) -> bool:

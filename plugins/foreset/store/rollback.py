@@ -69,7 +69,7 @@ def _row(layout: Layout, run: Run, to_seq: int, engine_version: str) -> Manifest
         engine_version=engine_version or target.engine_version,
         mode="rollback",
         views=views,
-        extra={**target.extra, "rolled_back_to": to_seq},
+        extra=replace(target.extra, rolled_back_to=to_seq),
     )
 
 

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from foreset.records import codec
+from foreset.records.checks import QualityRecord, Verification
+from foreset.records.codec import EMPTY
+from foreset.records.details import Details
 from foreset.records.versioned import FORMAT, KEY, checked
 from foreset.store.protocol import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a table was like at the pinned version."""
+
+    columns: tuple[tuple[str, ...], ...] = ()  # name, type and name in the files of each that is read, as the spec has
+    feed: bool = False  # it recorded its changes
+    commit: str = ""  # marks the commit of the version: a table put back from a copy has another one there
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +33,7 @@ class SourcePin:
     table_id: str
     from_version: int | None  # None: taken whole
     to_version: int
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Seen = Seen()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +52,7 @@ class ViewPin:
     plus_ref: str | None = None  # parquet in the run directory, relative to the warehouse; None: no rows
     minus_ref: str | None = None
     token: str = ""  # of the commit that wrote the version: a replaced log entry is detected by it
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +62,7 @@ class StatePin:
     path: str
     table_id: str
     version: int
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +82,9 @@ class ManifestRow:
     sources: Mapping[str, SourcePin] = field(default_factory=dict)
     views: Mapping[str, ViewPin] = field(default_factory=dict)
     state: Mapping[str, StatePin] = field(default_factory=dict)
-    verification: Mapping[str, Any] = field(default_factory=dict)
-    quality: Mapping[str, Any] = field(default_factory=dict)
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    verification: Verification | None = field(default=None, metadata=EMPTY)
+    quality: QualityRecord | None = field(default=None, metadata=EMPTY)
+    extra: Details = field(default_factory=Details)
 
     @property
     def entry(self) -> Entry:
@@ -81,7 +93,7 @@ class ManifestRow:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, as `wh.manifest()` gives it."""
-        return dataclasses.asdict(self)
+        return codec.to_plain(self)
 
 
 PLAIN = {
@@ -90,7 +102,6 @@ PLAIN = {
 }  # fmt: skip
 JSON_COLUMNS = ("fingerprints", "sources", "views", "state", "verification", "quality", "extra")
 COLUMNS = {**PLAIN, **dict.fromkeys(JSON_COLUMNS, "string")}
-_PINS = {"sources": SourcePin, "views": ViewPin, "state": StatePin}
 
 
 def encode(row: ManifestRow) -> dict[str, Any]:
@@ -103,19 +114,11 @@ def encode(row: ManifestRow) -> dict[str, Any]:
 
 def decode(data: Mapping[str, Any]) -> ManifestRow:
     """Back from the Delta table; fields of later releases are left aside, unless their format is another one."""
+    what = f"refresh {data['seq']} in the manifest"
     values = {name: data[name] for name in PLAIN}
-    extra = checked(json.loads(data.get("extra") or "{}"), f"refresh {data['seq']} in the manifest")
-    for name in JSON_COLUMNS:
-        content = extra if name == "extra" else json.loads(data.get(name) or "{}")
-        if (kind := _PINS.get(name)) is not None:
-            content = {key: _built(kind, item) for key, item in content.items()}
-        values[name] = content
-    return ManifestRow(**values)
-
-
-def _built(kind: type, item: Mapping[str, Any]) -> Any:  # noqa: ANN401 - one of the pin classes
-    known = {f.name for f in dataclasses.fields(kind)}
-    return kind(**{name: value for name, value in item.items() if name in known})
+    values |= {name: json.loads(data.get(name) or "{}") for name in JSON_COLUMNS}
+    checked(values["extra"], what)
+    return codec.from_plain(ManifestRow, values, what)
 
 
 def now() -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from foreset.store.rows import SourcePin
+from foreset.store.rows import Seen, SourcePin
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +33,12 @@ class RecordedPin:
 
     def to_manifest(self, table: str, after: int | None) -> SourcePin:
         """As a manifest row keeps it; `after` is the version of the pin before, None if the source was taken whole."""
-        extra = {
-            "columns": [[c.name, c.type, c.stored] for c in self.columns],
-            "feed": self.feed,
-            "commit": self.commit,
-        }
-        return SourcePin(table, self.table_id, after, self.version, extra)
+        seen = Seen(tuple((c.name, c.type, c.stored) for c in self.columns), self.feed, self.commit)
+        return SourcePin(table, self.table_id, after, self.version, seen)
 
     @classmethod
     def from_manifest(cls, pin: SourcePin) -> RecordedPin:
         """Where the refresh that wrote `pin` stopped reading."""
-        columns = tuple(PinnedColumn(str(n), str(t), str(s)) for n, t, s in pin.extra.get("columns", ()))
-        feed, commit = bool(pin.extra.get("feed")), str(pin.extra.get("commit", ""))
-        return cls(pin.table_id, pin.to_version, columns, feed, commit)
+        seen = pin.extra
+        columns = tuple(PinnedColumn(name, kind, stored) for name, kind, stored in seen.columns)
+        return cls(pin.table_id, pin.to_version, columns, seen.feed, seen.commit)
