@@ -18,8 +18,14 @@ from tests.roads import FEED
 
 from foreset.ir.program import Column, Source
 from foreset.ir.types import parse_type
+from foreset.ir.versions import Version
+from foreset.records.captures import CaptureRecord
+from foreset.relations.frames import frame
+from foreset.relations.located import of_source
 from foreset.session import path_sql
-from foreset.store.capture import Captured, RecordedPin, capture, read_before
+from foreset.store.capture.source_pin import RecordedPin
+from foreset.store.capture.stage import Counts
+from foreset.store.capture.take import Captured, capture
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -92,16 +98,32 @@ class Nightly:
         directory = str(Path(self.warehouse, "runs", str(next(_runs))))
         found = capture(self.spark, self.source, self.pin, self.warehouse, directory, **options)
         now = self.contents(found.pin.version)
-        if found.differential is not None:
-            plus = rows_of(found.plus) if found.counts.inserted else []
-            minus = rows_of(found.minus) if found.counts.deleted else []
+        self.last, self.directory = found, directory
+        if found.counts is not None:
+            plus, minus = (rows_of(self.frame(version)) for version in (Version.PLUS, Version.MINUS))
             assert (len(set(plus)), len(set(minus))) == (len(plus), len(minus)), "a row twice"
             assert set(plus) == now - self.seen
             assert set(minus) == self.seen - now
             assert (found.counts.inserted, found.counts.deleted) == (len(plus), len(minus))
-        self.pin, self.seen, self.last = found.pin, now, found
+        self.pin, self.seen = found.pin, now
         return found
+
+    def frame(self, version: Version) -> DataFrame:
+        """A version of the source in the last refresh."""
+        return read(self.spark, self.source, self.warehouse, self.last, self.directory, version)
 
     def before(self) -> list[Row]:
         """The state before the last refresh, as the engine would read it."""
-        return rows_of(read_before(self.spark, self.source, self.last, self.warehouse))
+        return rows_of(self.frame(Version.OLD))
+
+
+def read(
+    spark: SparkSession, source: Source, root: str, found: Captured, directory: str, version: Version
+) -> DataFrame:
+    """What a refresh reads of a captured source."""
+    counts = found.counts or Counts()
+    record = CaptureRecord(
+        type(found.way).__name__, found.reason, counts.inserted, counts.deleted, taken_whole=found.counts is None,
+        old_lost=found.old_lost, staged=directory,
+    )  # fmt: skip
+    return frame(spark, of_source(root, source, version, record, found.recorded, found.pin), distinct=True)

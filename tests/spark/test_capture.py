@@ -10,12 +10,14 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from tests.roads import FEED
-from tests.spark.capture_sources import Nightly, plain, rows_of, source_of
+from tests.spark.capture_sources import Nightly, plain, read, rows_of, source_of
 
 from foreset.errors import SourceError
-from foreset.store.capture import Feed, Reload, SnapshotDiff, Unchanged, capture, current_pin, read_source
+from foreset.ir.versions import Version
+from foreset.store.capture.plan import Feed, Reload, SnapshotDiff, Unchanged
 from foreset.store.capture.spark_log import SparkLog, open_with_spark
 from foreset.store.capture.tables import open_table
+from foreset.store.capture.take import capture, current_pin
 
 pytestmark = pytest.mark.spark
 
@@ -88,7 +90,7 @@ def test_floats_are_canonical(spark, warehouse):
     nightly.refresh()
     write_deltalake(nightly.path, rows((-0.0, 1.0, [-0.0]), (nan, nan, [nan]), (-0.0, -0.0, [-0.0])), mode="append")
     assert nightly.refresh().counts.inserted == 1
-    (row,) = nightly.last.plus.collect()
+    (row,) = nightly.frame(Version.PLUS).collect()
     assert [math.copysign(1, value) for value in (row.x, row.y, row.z[0])] == [1, 1, 1]
     write_deltalake(nightly.path, rows((-0.0, 1.0, [0.0])), mode="overwrite")
     assert nightly.refresh().counts.deleted == 2
@@ -106,9 +108,12 @@ def test_declared_types_may_be_wider(spark, warehouse):
     first = current_pin(spark, nightly.source, warehouse)
     write_deltalake(nightly.path, pa.table([[2], [None], [1.5], [day]], schema=schema), mode="append")
     found = capture(spark, nightly.source, first, warehouse, directory)
-    assert found.plus.dtypes == [("n", "bigint"), ("d", "decimal(12,4)"), ("f", "double"), ("t", "timestamp")]
-    assert rows_of(found.plus) == [(2, None, 1.5, datetime.datetime(2026, 1, 2))]
-    assert read_source(spark, nightly.source, 0, warehouse).count() == 1
+    plus, old = (
+        read(spark, nightly.source, warehouse, found, directory, version) for version in (Version.PLUS, Version.OLD)
+    )
+    assert plus.dtypes == [("n", "bigint"), ("d", "decimal(12,4)"), ("f", "double"), ("t", "timestamp")]
+    assert rows_of(plus) == [(2, None, 1.5, datetime.datetime(2026, 1, 2))]
+    assert old.count() == 1
 
 
 # ---------------------------------------------------------------------------- what befalls a table
@@ -249,7 +254,7 @@ def test_feed_and_old_version_vacuumed(edge):
     found = edge.refresh()
     assert isinstance(found.way, Reload)
     assert "delta.deletedFileRetentionDuration" in found.reason
-    assert found.plus is None
+    assert found.counts is None
 
 
 def test_a_log_that_was_cleaned_up(edge):
@@ -293,8 +298,9 @@ def test_an_added_column_is_ignored(edge):
 def test_a_column_that_the_spec_took_up_later(spark, warehouse, edge):
     write_deltalake(edge.path, pa.table({"src": ["x"], "n": [1], "more": [1]}), mode="append", schema_mode="merge")
     wide = source_of(src="string", n="bigint", more="bigint")
-    found = capture(spark, wide, edge.pin, warehouse, str(Path(warehouse, "run")))
-    assert rows_of(found.plus) == [("x", 1, 1)]
+    directory = str(Path(warehouse, "run"))
+    found = capture(spark, wide, edge.pin, warehouse, directory)
+    assert rows_of(read(spark, wide, warehouse, found, directory, Version.PLUS)) == [("x", 1, 1)]
 
 
 def test_mapped_columns_renamed_dropped_and_added_anew(edge):
@@ -358,7 +364,8 @@ def test_names_that_need_quoting_and_another_case(spark, warehouse):
     nightly.write(a=["x"], select=[1])
     nightly.refresh()
     nightly.write(a=["y"], select=[1])
-    assert nightly.refresh().plus.columns == ["A", "select"]
+    nightly.refresh()
+    assert nightly.frame(Version.PLUS).columns == ["A", "select"]
 
 
 # ---------------------------------------------------------------------------- layouts
@@ -396,17 +403,16 @@ def test_late_data_waits_for_the_next_refresh(edge):
     assert isinstance(first.way, Feed)
     assert isinstance(second.way, Feed)
     assert second.way.after == first.way.upto
-    assert rows_of(second.plus) == [("late", 1)]
+    assert rows_of(edge.frame(Version.PLUS)) == [("late", 1)]
 
 
 def test_a_retry_gives_the_same(edge):
     edge.write(src=["x"], n=[1])
     opened = current_pin(edge.spark, edge.source, edge.warehouse)
-    again = [
-        capture(edge.spark, edge.source, edge.pin, edge.warehouse, str(Path(edge.warehouse, "run")), to=opened)
-        for _ in range(2)
-    ]
-    assert rows_of(again[0].plus) == rows_of(again[1].plus) == [("x", 1)]
+    directory = str(Path(edge.warehouse, "run"))
+    for _ in range(2):
+        found = capture(edge.spark, edge.source, edge.pin, edge.warehouse, directory, to=opened)
+        assert rows_of(read(edge.spark, edge.source, edge.warehouse, found, directory, Version.PLUS)) == [("x", 1)]
 
 
 def test_a_table_replaced_while_the_refresh_runs(edge):

@@ -11,7 +11,7 @@ from deltalake import DeltaTable, write_deltalake
 from tests.roads import FEED
 from tests.spark.capture_sources import Nightly, source_of
 
-from foreset.store.capture import Feed, Reload, Unchanged
+from foreset.store.capture.plan import Feed, Reload, Unchanged
 
 pytestmark = pytest.mark.spark
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.spark.capture_sources import rows_of
+from tests.spark.capture_sources import read, rows_of
 
 from foreset.errors import SourceError
 from foreset.ir.program import Column, Source
 from foreset.ir.types import STRING
+from foreset.ir.versions import Version
 from foreset.store import delta, manifest, signed
-from foreset.store.capture import Feed, Reload, SnapshotDiff, Unchanged, capture, current_pin, read_before, read_source
+from foreset.store.capture.plan import Feed, Reload, SnapshotDiff, Unchanged
+from foreset.store.capture.take import capture, current_pin
 from foreset.store.layout import Layout
 from foreset.store.write_once import Txn
 
@@ -56,14 +58,16 @@ def test_a_view_as_source(spark, warehouse):
     group.commit([("a", "b"), ("a", "c"), ("b", "c")])
     first = capture(spark, start, None, warehouse, str(Path(warehouse, "run")))
     assert (first.pin.version, isinstance(first.way, Reload)) == (1, True)
-    assert set(rows_of(read_source(spark, start, 1, warehouse))) == {("a",), ("b",)}
+    directory = str(Path(warehouse, "run"))
+    assert set(rows_of(read(spark, start, warehouse, first, directory, Version.NEW))) == {("a",), ("b",)}
 
     group.commit([("d", "a")], [("a", "b")])
     group.commit([("e", "a")], [("b", "c"), ("d", "a")])
     second = capture(spark, start, first.pin, warehouse, str(Path(warehouse, "run")))
     assert second.way == Feed(1, 3)
-    assert (rows_of(second.plus), rows_of(second.minus)) == ([("e",)], [("b",)])
-    assert set(rows_of(read_before(spark, start, second, warehouse))) == {("a",), ("b",)}
+    sides = (read(spark, start, warehouse, second, directory, side) for side in (Version.PLUS, Version.MINUS))
+    assert [rows_of(side) for side in sides] == [[("e",)], [("b",)]]
+    assert set(rows_of(read(spark, start, warehouse, second, directory, Version.OLD))) == {("a",), ("b",)}
 
     group.commit()
     third = capture(spark, start, second.pin, warehouse, str(Path(warehouse, "run")))
@@ -72,7 +76,7 @@ def test_a_view_as_source(spark, warehouse):
     group.commit([("f", "a")], kept=False)  # a refresh whose differential was not kept
     fourth = capture(spark, start, third.pin, warehouse, str(Path(warehouse, "run")))
     assert isinstance(fourth.way, SnapshotDiff)
-    assert rows_of(fourth.plus) == [("f",)]
+    assert rows_of(read(spark, start, warehouse, fourth, directory, Version.PLUS)) == [("f",)]
 
     wrong = Source("start", (Column("none", STRING),), view="reach.closure")
     with pytest.raises(SourceError, match="`none` does not exist"):

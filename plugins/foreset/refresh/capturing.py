@@ -10,7 +10,10 @@ from foreset.records.captures import CaptureRecord
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.key_check import check_key, single_rows
 from foreset.relations.files import rows_in_log
-from foreset.store.capture import Captured, RecordedPin, Unchanged, capture
+from foreset.store.capture.plan import Unchanged
+from foreset.store.capture.source_pin import RecordedPin
+from foreset.store.capture.stage import Counts
+from foreset.store.capture.take import Captured, capture
 
 
 def capture_sources(context: Context) -> dict[str, CaptureRecord]:
@@ -40,17 +43,18 @@ def _capture(context: Context, source: Source) -> CaptureRecord:
 
 
 def _record(context: Context, source: Source, captured: Captured) -> CaptureRecord:
+    counts = captured.counts or Counts()
     return CaptureRecord(
         way=type(captured.way).__name__,
         reason=captured.reason,
-        inserted=captured.counts.inserted,
-        deleted=captured.counts.deleted,
+        inserted=counts.inserted,
+        deleted=counts.deleted,
         rows=rows_in_log(context.layout.root, source, captured.pin.version),
-        taken_whole=captured.differential is None,
+        taken_whole=captured.counts is None,
         moved=not isinstance(captured.way, Unchanged),
         degraded=captured.degraded,
         old_lost=captured.old_lost,
-        single=captured.counts.single,
+        single=counts.single,
         key=source.key,
         staged=context.path("capture", source.name, context.run.attempt_id),
     )

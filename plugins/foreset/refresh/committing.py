@@ -25,7 +25,7 @@ from foreset.relations.frames import frame
 from foreset.relations.located import COUNTERS, Folder, Located, declared, staged
 from foreset.rewrite.edit_views import with_command, without_view
 from foreset.store import counters, manifest, signed, write_once
-from foreset.store.capture import RecordedPin
+from foreset.store.capture.source_pin import RecordedPin
 from foreset.store.clustered import clustered
 from foreset.store.epochs import close_run
 from foreset.store.layout import is_local

@@ -27,8 +27,8 @@ from foreset.relations.frames import frame
 from foreset.relations.located import Folder, Located, pinned
 from foreset.relations.tables import bound, parts
 from foreset.store.canonical import same_row
-from foreset.store.capture.stage import folder
 from foreset.store.delta import SparkOnly
+from foreset.store.layout import change_folder
 from foreset.store.quoting import ticked
 from foreset.store.spark_values import collected
 from foreset.store.types import column_names
@@ -58,7 +58,7 @@ def check_key(context: Context, source: Source, captured: CaptureRecord) -> bool
     # Where the key was single and capture cannot say whether it still is, all rows are looked at where that is quick.
     anew = captured.taken_whole or seen is None
     single_before = seen is not None and bool(seen.single)
-    came = folder(captured.staged, 1) if captured.inserted and not anew else None
+    came = change_folder(captured.staged, 1) if captured.inserted and not anew else None
     if not anew and came is None and not single_before:
         return False
     try:

@@ -19,15 +19,14 @@ from foreset.relations.located import (
     COUNTERS,
     Composed,
     CountersAt,
-    Folder,
     Located,
     asked,
     fits,
-    pinned,
+    of_source,
     published,
     staged,
 )
-from foreset.store.capture.stage import folder
+from foreset.store.capture.source_pin import RecordedPin
 from foreset.store.delta import OpenAt, SparkOnly
 from foreset.store.rows import ViewPin
 
@@ -72,24 +71,10 @@ def _view(context: Context, name: str, version: Version) -> Located:
 
 
 def _source(context: Context, name: str, version: Version) -> Located:
-    """The new state is the table, and the old one is told from it, where it cannot be or need not be read itself."""
-    source, taken = context.source(name), captured_of(context, name)
-    now = source.key_places if taken.single else None
-    if version is Version.NEW:
-        return replace(pinned(context.layout, source, context.run.sources[name]), rows=taken.rows, key=now)
-    assert not taken.taken_whole, "a source that was taken whole is only read to build"
-    assert context.previous is not None, "without an earlier refresh every source is taken whole"
-    before = source.key_places if single_rows(context, source) is not None else None
-    if version is Version.OLD:
-        new, plus, minus = (_source(context, name, part) for part in (Version.NEW, Version.PLUS, Version.MINUS))
-        itself = replace(pinned(context.layout, source, context.previous.sources[name]), key=before)
-        # At most: the log says how many there are now, and a table that has lost all its rows was not empty before.
-        rows = None if taken.rows is None else taken.rows + taken.deleted
-        place = Composed(new, plus, minus, None if taken.old_lost else itself)
-        return Located(name, version, source.columns, place, rows, before)
-    sign, count, key = (1, taken.inserted, now) if version is Version.PLUS else (-1, taken.deleted, before)
-    there = Folder(folder(taken.staged, sign)) if count else None
-    return Located(name, version, source.columns, there, count, key)
+    source, before = context.source(name), context.previous.sources.get(name) if context.previous else None
+    old = replace(RecordedPin.from_manifest(before), single=single_rows(context, source)) if before else None
+    pins = old, RecordedPin.from_manifest(context.run.sources[name])
+    return of_source(context.layout.root, source, version, captured_of(context, name), *pins)
 
 
 def here(context: Context, one: Located, read: Callable[[Located, OpenAt], T]) -> T | pa.Table:

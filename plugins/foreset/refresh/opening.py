@@ -20,7 +20,8 @@ from foreset.refresh.editing import edited, edits_of, reasons
 from foreset.refresh.record_failure import described
 from foreset.spec.suites import suite_files
 from foreset.store import events, files, manifest
-from foreset.store.capture import RecordedPin, current_pin
+from foreset.store.capture.source_pin import RecordedPin
+from foreset.store.capture.take import current_pin
 from foreset.store.epochs import Run, close_run, load_run, open_run
 from foreset.store.holds import refuse_if_held
 from foreset.store.layout import Layout, join

@@ -17,9 +17,10 @@ from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
 from foreset.ir.types import BIGINT, parse_type
 from foreset.ir.versions import Version
+from foreset.records.captures import CaptureRecord
 from foreset.records.strata import StagedFile
 from foreset.store.capture.source_pin import RecordedPin
-from foreset.store.layout import Layout
+from foreset.store.layout import Layout, change_folder
 from foreset.store.rows import SourcePin, ViewPin
 
 
@@ -130,6 +131,30 @@ def pinned(layout: Layout, source: Source, pin: SourcePin) -> Located:
     """A source as a manifest row pins it."""
     place = SourceAt(source, layout.root, RecordedPin.from_manifest(pin))
     return Located(source.name, Version.NEW, source.columns, place)
+
+
+def of_source(
+    root: str, source: Source, version: Version, taken: CaptureRecord, old: RecordedPin | None, new: RecordedPin
+) -> Located:
+    """A source that was captured. Its new state is a table; its old one follows from that and what came and went, and
+    is a table too while its version can be read."""
+    before = source.key_places if old is not None and old.single is not None else None
+    now = source.key_places if taken.single else None
+    if version is Version.NEW:
+        return Located(source.name, version, source.columns, SourceAt(source, root, new), taken.rows, now)
+    assert old is not None, "without an earlier refresh every source is taken whole"
+    assert not taken.taken_whole, "a source that was taken whole is only read to build"
+    if version is Version.OLD:
+        parts = (Version.NEW, Version.PLUS, Version.MINUS)
+        after, plus, minus = (of_source(root, source, part, taken, old, new) for part in parts)
+        itself = Located(source.name, version, source.columns, SourceAt(source, root, old))
+        # At most: the log says how many there are now, and a table that has lost all its rows was not empty before.
+        rows = None if taken.rows is None else taken.rows + taken.deleted
+        place = Composed(after, plus, minus, None if taken.old_lost else itself)
+        return Located(source.name, version, source.columns, place, rows, before)
+    sign, count, key = (1, taken.inserted, now) if version is Version.PLUS else (-1, taken.deleted, before)
+    there = Folder(change_folder(taken.staged, sign)) if count else None
+    return Located(source.name, version, source.columns, there, count, key)
 
 
 def staged(relation: str, version: Version, columns: tuple[Column, ...], file: StagedFile) -> Located:

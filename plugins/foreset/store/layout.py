@@ -15,6 +15,7 @@ from foreset.ir.program import HIDDEN, is_hidden
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.~+:-]*")
 PRIVATE = "_foreset"
+CAME_OR_WENT = "foreset_sign"
 
 
 def is_local(path: str) -> bool:
@@ -106,6 +107,12 @@ class Layout:
         if reference.startswith("/") or "://" in reference or ".." in parts or not reference:
             raise ValueError(f"{reference!r} is not a path inside the warehouse")
         return join(self.root, reference)
+
+
+def change_folder(capture: str, sign: int | None = None) -> str:
+    """Below the folder of a capture, where the rows lie that came (+1) or went (-1), or both."""
+    both = join(capture, "differential")
+    return both if sign is None else join(both, f"{CAME_OR_WENT}={sign}")
 
 
 def table_path(root: str, table: str) -> str:

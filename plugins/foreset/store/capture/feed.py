@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from foreset.ir.program import Column
 from foreset.store.canonical import same_row
 from foreset.store.capture.rows import project
+from foreset.store.layout import CAME_OR_WENT
 from foreset.store.quoting import ticked
 from foreset.store.scans import table_at
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 NET = "foreset_net"  # copies that came minus copies that went
 COPIES = "foreset_copies"  # in the new version
-SIGN = "foreset_sign"  # +1: the row is new in the set, -1: it is gone, 0: impossible, see above
+SIGN = CAME_OR_WENT  # +1: the row is new in the set, -1: it is gone, 0: impossible, see above
 
 
 def read_version(spark: SparkSession, path: str, version: int, columns: tuple[Column, ...]) -> DataFrame:

@@ -21,11 +21,10 @@ from foreset.errors import EnvironmentFault
 from foreset.ir.program import Column, Source
 from foreset.store import scratch
 from foreset.store.capture.changes import NET, Changes, changes_of, declared
-from foreset.store.capture.feed import SIGN
 from foreset.store.capture.origins import Origin
 from foreset.store.capture.plan import Feed, SnapshotDiff
 from foreset.store.capture.stage import Counts, Inconsistent
-from foreset.store.layout import is_local, join
+from foreset.store.layout import change_folder, is_local, join
 from foreset.store.types import column_names
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def stage_here(
         return None
     for sign, rows in ((1, found.plus), (-1, found.minus)):
         if rows.num_rows:
-            _write(rows, join(directory, "differential", f"{SIGN}={sign}"))
+            _write(rows, change_folder(directory, sign))
     return Counts(found.plus.num_rows, found.minus.num_rows, found.single)
 
 

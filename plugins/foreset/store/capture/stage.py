@@ -16,7 +16,7 @@ from foreset.ir.program import Column
 from foreset.ir.types import BIGINT
 from foreset.store.capture.feed import NET, SIGN, crossings, netted
 from foreset.store.capture.rows import schema_of
-from foreset.store.layout import join
+from foreset.store.layout import change_folder, join
 from foreset.store.quoting import ticked
 
 if TYPE_CHECKING:
@@ -37,35 +37,6 @@ class Counts:
     single: bool = False  # it is known that no two rows of the new version agree on the source's key, copies included
 
 
-@dataclass(frozen=True, slots=True)
-class Differential:
-    """The exact set difference of two states: `new = old - minus + plus`, nothing to spare.
-
-    Frames are opened when they are asked for: who reads the files another way needs no session.
-    """
-
-    spark: SparkSession
-    columns: tuple[Column, ...]
-    directory: str
-    counts: Counts
-
-    @property
-    def plus(self) -> DataFrame:
-        """The rows that came."""
-        return self._half(1, self.counts.inserted)
-
-    @property
-    def minus(self) -> DataFrame:
-        """The rows that went."""
-        return self._half(-1, self.counts.deleted)
-
-    def _half(self, sign: int, rows: int) -> DataFrame:
-        schema = schema_of(self.columns)
-        if not rows:
-            return self.spark.createDataFrame([], schema)
-        return self.spark.read.schema(schema).parquet(folder(self.directory, sign))
-
-
 class Inconsistent(Exception):
     """The feed and the table disagree in so many rows: no error for users, the next way is tried."""
 
@@ -75,7 +46,7 @@ class Inconsistent(Exception):
 
 def stage_net(
     spark: SparkSession, signed: DataFrame, now: DataFrame, columns: tuple[Column, ...], directory: str
-) -> Differential:
+) -> Counts:
     """From signed copies and the new version to the staged differential.
 
     Two small jobs rather than one: when nothing is left after netting, the table is not
@@ -91,14 +62,14 @@ def stage_net(
         limits |= {f"low_{i}": f.min(value), f"high_{i}": f.max(value), f"nulls_{i}": f.count_if(value.isNull())}
     seen = _write(netted(signed, columns), path, (), {"rows": f.count(f.lit(1)), **limits})
     if not seen["rows"]:
-        return nothing(spark, columns)
+        return Counts()
     within = [
         _within(f.col(ticked(c.name)), seen[f"low_{i}"], seen[f"high_{i}"], nulls=bool(seen[f"nulls_{i}"]))
         for i, c in enumerate(bounded)
     ]
     touched = spark.read.schema(schema_of((*columns, Column(NET, BIGINT)))).parquet(path)
     table = now.where(reduce(and_, within)) if within else now
-    return stage(spark, crossings(touched, table, columns, few=int(seen["rows"]) <= FEW), columns, directory)
+    return stage(crossings(touched, table, columns, few=int(seen["rows"]) <= FEW), directory)
 
 
 def _within(value: Expression, low: Any, high: Any, *, nulls: bool) -> Expression:  # noqa: ANN401 - a value of any type
@@ -108,37 +79,18 @@ def _within(value: Expression, low: Any, high: Any, *, nulls: bool) -> Expressio
     return between | value.isNull() if nulls else between
 
 
-def stage(spark: SparkSession, signed: DataFrame, columns: tuple[Column, ...], directory: str) -> Differential:
-    """Write rows with a sign in `SIGN` below `directory` and return them as `plus` and `minus`."""
+def stage(signed: DataFrame, directory: str) -> Counts:
+    """Write rows with a sign in `SIGN` below `directory`, and say how many came and went."""
     from pyspark.sql import functions as f
 
     def number(sign: int) -> Expression:
         return f.count_if(f.col(SIGN) == sign)
 
     metrics = {"inserted": number(1), "deleted": number(-1), "impossible": number(0)}
-    seen = _write(signed, _differential(directory), (SIGN,), metrics)
+    seen = _write(signed, change_folder(directory), (SIGN,), metrics)
     if seen["impossible"]:
         raise Inconsistent(int(seen["impossible"]))
-    return staged(spark, columns, directory, Counts(int(seen["inserted"]), int(seen["deleted"])))
-
-
-def staged(spark: SparkSession, columns: tuple[Column, ...], directory: str, counts: Counts) -> Differential:
-    """Open what `stage` wrote, in this process or another."""
-    return Differential(spark, columns, directory, counts)
-
-
-def folder(directory: str, sign: int) -> str:
-    """Where the rows of one sign lie below `directory`, if there are any."""
-    return join(_differential(directory), f"{SIGN}={sign}")
-
-
-def nothing(spark: SparkSession, columns: tuple[Column, ...]) -> Differential:
-    """The differential of a source that did not change; costs no job."""
-    return staged(spark, columns, "", Counts())
-
-
-def _differential(directory: str) -> str:
-    return join(directory, "differential")
+    return Counts(int(seen["inserted"]), int(seen["deleted"]))
 
 
 def _write(frame: DataFrame, path: str, split: Iterable[str], metrics: Mapping[str, Expression]) -> Mapping[str, Any]:

@@ -18,10 +18,10 @@ from foreset.store.capture.here import stage_here
 from foreset.store.capture.origins import Origin, open_origin
 from foreset.store.capture.plan import Feed, Refuse, Reload, SnapshotDiff, Unchanged, Way, decide, next_best
 from foreset.store.capture.source_pin import RecordedPin
-from foreset.store.capture.stage import Counts, Differential, Inconsistent, nothing, stage, stage_net, staged
+from foreset.store.capture.stage import Counts, Inconsistent, stage, stage_net
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 log = logging.getLogger(__name__)
 
@@ -30,36 +30,21 @@ log = logging.getLogger(__name__)
 class Captured:
     """What one refresh takes in from one source.
 
-    `differential` is None when the source must be taken whole (`way` is `Reload`): then the
-    caller recomputes what depends on it and compares with what was published.
+    `counts` is None when the source must be taken whole (`way` is `Reload`): then the caller recomputes what depends on
+    it and compares with what was published. The rows lie in `layout.change_folder(directory, sign)`.
     """
 
     source: str
     recorded: RecordedPin | None
     pin: RecordedPin
     way: Unchanged | Feed | SnapshotDiff | Reload
-    differential: Differential | None
+    counts: Counts | None
     old_lost: str = ""  # why the recorded version cannot be read; "" when it can
 
     @property
     def reason(self) -> str:
         """Why this way; for reports."""
         return self.way.reason
-
-    @property
-    def counts(self) -> Counts:
-        """Rows that came and went; zero for a reload, whose counts nobody knows."""
-        return self.differential.counts if self.differential else Counts()
-
-    @property
-    def plus(self) -> DataFrame | None:
-        """Rows that came."""
-        return self.differential.plus if self.differential else None
-
-    @property
-    def minus(self) -> DataFrame | None:
-        """Rows that went."""
-        return self.differential.minus if self.differential else None
 
     @property
     def degraded(self) -> bool:
@@ -91,7 +76,7 @@ def capture(
     pin = origin.pin()
     if to is not None and (pin.table_id, pin.commit) != (to.table_id, to.commit):
         raise errors.replaced_meanwhile(source.name, origin.place, to.version)
-    found: Differential | None = None
+    found: Counts | None = None
     while not isinstance(way, Reload):
         try:
             found = _go(spark, source, origin, way, directory, recorded)
@@ -113,19 +98,17 @@ def capture(
 
 def _go(
     spark: SparkSession, source: Source, origin: Origin, way: Way, directory: str, recorded: RecordedPin | None
-) -> Differential:
+) -> Counts:
     single = recorded.single if recorded else None
     match way:
         case Unchanged():
-            return nothing(spark, source.columns)
+            return Counts()
         case Feed() | SnapshotDiff() if (counts := stage_here(origin, way, source, directory, single)) is not None:
-            return staged(spark, source.columns, directory, counts)
+            return counts
         case Feed(after, upto):
             return stage_net(spark, origin.feed(after, upto), origin.at(upto), source.columns, directory)
         case SnapshotDiff(after, upto):
-            return stage(
-                spark, difference(origin.at(after), origin.at(upto), source.columns), source.columns, directory
-            )
+            return stage(difference(origin.at(after), origin.at(upto), source.columns), directory)
         case Refuse(error):
             raise error
         case Reload():
