@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from foreset.ir.reads import awaited, places_read, read_by
+from foreset.ir.reads import awaited, named_by, places_read, read_by
 from foreset.ir.steps import Phase, Procedure, Ref, Repeat, Step, Tally
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
@@ -38,8 +38,9 @@ class Reads:
 def reads_of(procedure: Procedure, lower: Sequence[str]) -> Reads:
     """By the steps alone, whatever the strategy is called."""
     named = {ref.version for ref in read_by(procedure.steps) if ref.relation in lower}
-    before = awaited(procedure.steps)
-    own = tuple(view for view in procedure.views if Ref(view, Version.OLD) in before)
+    # Who deletes is weighed against what there was (`Machine._merge`), also where no step reads that.
+    before, every = awaited(procedure.steps), set(named_by(procedure.steps))
+    own = tuple(view for view in procedure.views if Ref(view, Version.OLD) in before or Ref(view, Version.DEL) in every)
     counters = procedure.views if procedure.strategy in COUNTED else ()
     return Reads(tuple(lower), own, counters, named <= {Version.NEW}, _tallies(procedure.steps))
 

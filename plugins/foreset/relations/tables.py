@@ -30,6 +30,7 @@ from foreset.store import arrow
 from foreset.store.layout import table_path
 from foreset.store.types import column_names
 
+EAGER = (Folder, AtHand)  # few rows, or here already: taken in at once
 NearBy = Callable[[Located], Callable[[int], Near | None]]  # what others have looked up in a source already
 
 
@@ -52,7 +53,7 @@ class DuckDBPort:
             make = partial(parts, self.tables, located, distinct=reads.tallying, near=near)
             if located.empty:
                 self.tables.put(located.ref)
-            elif isinstance(located.place, Folder | AtHand):
+            elif isinstance(located.place, EAGER):
                 self.tables.put(located.ref, *make())
             else:
                 self.tables.put_later(located.ref, make)
