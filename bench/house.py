@@ -57,23 +57,16 @@ NAMED = 4  # phases: who names as many, outside of what it says of each, knows t
 
 # Modules that match on the literals of bodies in the packages that evaluate rules: those that evaluate, and others.
 COMPILERS = {
-    "backends.sets.joins": "plain Python sets",
-    "backends.spark.compile": "Spark",
-    "backends.duckdb.compile": "DuckDB",
+    "machine.literals": "the machine's, over every backend",
     "verify.batches": "verification, many bindings at once",
     "questions.bodies": "proofs and misses, one binding at a time",
     "verify.queries": "verification of large groups, by DuckDB",
     "mediated.derive": "constrained atoms, whose rows are not values",
 }
 READERS = {
-    "backends.spark.backend": "asks whether rules only join",
     "machine.links": "finds what a support stands on",
-    "backends.spark.support_lookup": "reads the one atom of a support",
     "backends.spark.trace_failure": "finds the row at which an expression fails",
-    "backends.duckdb.conditions": "conditions and computed values of joined rows",
-    "backends.duckdb.support_lookup": "reads the one atom of a support",
     "oracle.naive": "full evaluation, by joins",
-    "backends.sets.support_lookup": "reads the one atom of a support",
     "verify.binding_order": "which values are known when a literal is met",
     "verify.linear_recursion": "finds columns that a recursion hands on",
     "verify.origins": "where values of columns come from",

@@ -19,7 +19,7 @@ from foreset.backends.duckdb.database import connect
 from foreset.backends.duckdb.tables import Part, Tables
 from foreset.explain.notation import readable
 from foreset.explain.steps import describe, render
-from foreset.ir.rules import Atom, Literal, Rule
+from foreset.ir.rules import Atom, Literal, Negation, Rule
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
 from foreset.ir.text import print_rule
@@ -179,9 +179,13 @@ class Noting:
         self.done += [condition for condition in conditions if condition not in late]
         return late
 
-    def settle(self, literals: Sequence[Literal]) -> None:
-        self.done += literals
-        self.inner.settle(literals)
+    def settle(self, literal: Literal) -> None:
+        self.done.append(literal)
+        self.inner.settle(literal)
+
+    def exclude(self, atom: Atom) -> None:
+        self.done.append(Negation(atom))
+        self.inner.exclude(atom)
 
     def heads(self, *, restricted: bool) -> F:
         self.ended = True

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import assert_never
 
 from foreset.errors import EvaluationError
-from foreset.ir.rules import Comparison, Let, Literal, Rule, Test, owner
+from foreset.ir.rules import Comparison, Let, Rule, Test, owner
 from foreset.ir.terms import Row, Value
 from foreset.values.functions import Failure
 from foreset.values.terms import Condition, compile_comparison, compile_test, equal, read_as
@@ -20,7 +21,7 @@ class Bindings:
     slots: dict[str, int]
     rows: list[Row]
 
-    def apply(self, literal: Literal) -> None:
+    def apply(self, literal: Comparison | Test | Let) -> None:
         """Keep the rows for which a condition holds, or give them one more value."""
         types = self.rule.types
         match literal:
@@ -36,7 +37,7 @@ class Bindings:
             case Test():
                 self.keep(compile_test(literal, self.slots, types))
             case _:
-                raise AssertionError(f"{literal} reads a relation")
+                assert_never(literal)
 
     def keep(self, condition: Condition) -> None:
         """The rows for which `condition` holds."""

@@ -10,10 +10,10 @@ import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeGuard, TypeVar
 
 from foreset.analyse.order import can_fail
-from foreset.ir.rules import Atom, Comparison, Literal, Rule, Test, literal_variables
+from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, literal_variables
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Var
 
@@ -39,6 +39,7 @@ class Sizes(Protocol):
 
 
 F_co = TypeVar("F_co", covariant=True)
+Condition: TypeAlias = Comparison | Test
 
 
 class Join(Protocol[F_co]):
@@ -53,11 +54,14 @@ class Join(Protocol[F_co]):
     def join(self, atom: Atom, needed: AbstractSet[str]) -> None:
         """Meet the rows of an atom; of the variables only those `needed` are asked for again. NULL meets nothing."""
 
-    def keep(self, conditions: Sequence[Literal]) -> Sequence[Literal]:
+    def keep(self, conditions: Sequence[Condition]) -> Sequence[Condition]:
         """Keep the rows for which these hold; returns those that are not tested here but later."""
 
-    def settle(self, literals: Sequence[Literal]) -> None:
-        """Test and compute all of these, in their order; a failure names the rule, and the row where it can."""
+    def settle(self, literal: Comparison | Test | Let) -> None:
+        """Test a condition or compute a value; a failure names the rule, and the row where it can."""
+
+    def exclude(self, atom: Atom) -> None:
+        """Keep the rows that meet none of an atom. NULL meets nothing."""
 
     @property
     def empty(self) -> bool:
@@ -80,12 +84,16 @@ def heads_of(rule: Rule, sizes: Sizes, join: Join[F_co], within: Ref | None = No
     for number, atom in enumerate(order.atoms):
         join.join(atom, _names(rule.head, *order.atoms[number + 1 :], *waiting))
         met |= _names(atom)
-        ready = [literal for literal in waiting if _only_tests(literal) and _names(literal) <= met]
+        ready = [literal for literal in waiting if _cannot_fail(literal) and _names(literal) <= met]
         late = join.keep(ready) if ready else ()
         waiting = [literal for literal in waiting if literal not in ready or literal in late]
         if join.empty:
             return None
-    join.settle(waiting)
+    for literal in waiting:
+        if isinstance(literal, Negation):
+            join.exclude(literal.atom)
+        else:
+            join.settle(literal)
     return join.heads(restricted=within is not None and not order.from_within)
 
 
@@ -106,19 +114,22 @@ class _Listing:
     def join(self, atom: Atom, needed: AbstractSet[str]) -> None:  # noqa: ARG002 - all of them are listed
         self.done.append(atom)
 
-    def keep(self, conditions: Sequence[Literal]) -> Sequence[Literal]:
+    def keep(self, conditions: Sequence[Condition]) -> Sequence[Condition]:
         self.done.extend(conditions)
         return ()
 
-    def settle(self, literals: Sequence[Literal]) -> None:
-        self.done.extend(literals)
+    def settle(self, literal: Comparison | Test | Let) -> None:
+        self.done.append(literal)
+
+    def exclude(self, atom: Atom) -> None:
+        self.done.append(Negation(atom))
 
     def heads(self, *, restricted: bool) -> tuple[Literal, ...]:  # noqa: ARG002 - it is the bodies that are listed
         return tuple(self.done)
 
 
-def _only_tests(literal: Literal) -> bool:
-    """A condition that cannot fail, and looks at no relation."""
+def _cannot_fail(literal: Literal) -> TypeGuard[Condition]:
+    """A condition that cannot, and that looks at no relation."""
     return isinstance(literal, Comparison | Test) and not can_fail(literal)
 
 

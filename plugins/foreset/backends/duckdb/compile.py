@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from foreset.backends.duckdb.conditions import keep, settle
+from foreset.backends.duckdb.conditions import keep, settle, settled
 from foreset.backends.duckdb.join_state import Plan, constant, source
 from foreset.backends.duckdb.tables import Part, Sql, Table, Tables, lacking
 from foreset.backends.duckdb.types import widening
-from foreset.ir.rules import Atom, Literal, Rule, null_safe
+from foreset.ir.rules import Atom, Let, Rule, null_safe
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Value, Var
 from foreset.ir.types import Type, widen
-from foreset.machine.literals import heads_of
+from foreset.machine.literals import Condition, heads_of
 from foreset.store.types import column_names
 
 
@@ -144,21 +144,22 @@ class DuckDBJoin(Plan):
                     raise AssertionError(f"{atom} is not in normal form")
         return meeting
 
-    def keep(self, conditions: Sequence[Literal]) -> Sequence[Literal]:
+    def keep(self, conditions: Sequence[Condition]) -> Sequence[Condition]:
         """Those that DuckDB answers as we do."""
         return keep(self, conditions)
 
-    def settle(self, literals: Sequence[Literal]) -> None:
-        """DuckDB where it can, functions in Python."""
-        settle(self, literals, self._exclude)
+    def settle(self, literal: Condition | Let) -> None:
+        """In DuckDB where it can be; functions in Python, together, when somebody needs what comes of them."""
+        settle(self, literal)
 
     @property
     def empty(self) -> bool:
         """Known of what is a table already."""
         return isinstance(self.current, Table) and not self.current.rows
 
-    def _exclude(self, atom: Atom) -> None:
+    def exclude(self, atom: Atom) -> None:
         """NOT EXISTS as an anti-join; a NULL on either side never excludes."""
+        settled(self)
         tables, ref = self.tables, Ref(atom.relation, atom.version)
         names = column_names(len(tables.schemas[atom.relation]))
         for part in tables.parts(ref):
@@ -177,6 +178,7 @@ class DuckDBJoin(Plan):
 
     def heads(self, *, restricted: bool) -> Sql:
         """The head's columns; what is wanted of them and was not met on the way is compared now."""
+        settled(self)
         head, types = self.rule.head, self.rule.types
         schema = self.tables.schemas[head.relation]
         columns, conditions, values = [], [], dict[str, Value]()

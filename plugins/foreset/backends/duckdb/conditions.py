@@ -6,7 +6,7 @@ functions are called in Python, whose failures are ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 import duckdb
 
@@ -15,7 +15,7 @@ from foreset.backends.duckdb.tables import Sql, Table
 from foreset.backends.duckdb.terms import COMPARISONS, Writer
 from foreset.backends.duckdb.types import from_duck, widening
 from foreset.ir.functions import ALL, COMPARING
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Test
+from foreset.ir.rules import Comparison, Let, Test
 from foreset.ir.terms import Call, Const, Term, Value, Var, names_in
 from foreset.ir.types import Type, widen
 from foreset.machine.bindings import Bindings
@@ -23,7 +23,7 @@ from foreset.machine.bindings import Bindings
 _OPERATOR = {function: op for op, function in COMPARING.items()}
 
 
-def keep(plan: Plan, literals: Sequence[Literal]) -> list[Literal]:
+def keep(plan: Plan, literals: Sequence[Comparison | Test]) -> list[Comparison | Test]:
     """Test the conditions that DuckDB answers as we do; returns those that must wait."""
     waiting, conditions, values = [], [], dict[str, Value]()
     for literal in literals:
@@ -33,16 +33,12 @@ def keep(plan: Plan, literals: Sequence[Literal]) -> list[Literal]:
         else:
             conditions.append(made.text)
             values |= made.values
-    _keep(plan, conditions, values)
+    if conditions:
+        plan.current = Sql(f"SELECT l.* FROM {source(plan, values)} l WHERE {' AND '.join(conditions)}", values)
     return waiting
 
 
-def _keep(plan: Plan, conditions: list[str], values: dict[str, Value]) -> None:
-    if conditions:
-        plan.current = Sql(f"SELECT l.* FROM {source(plan, values)} l WHERE {' AND '.join(conditions)}", values)
-
-
-def _condition(plan: Plan, literal: Literal) -> Sql | None:
+def _condition(plan: Plan, literal: Comparison | Test) -> Sql | None:
     """A condition on l that DuckDB answers as we do; None where a function is called."""
     types = plan.rule.types
     match literal:
@@ -86,31 +82,27 @@ def _side(plan: Plan, side: Var | Const, kind: Type) -> Sql:
     return Sql(widening(f"l.{plan.bound[side.name]}", plan.rule.types[side.name], kind))
 
 
-def settle(plan: Plan, literals: Sequence[Literal], exclude: Callable[[Atom], None]) -> None:
-    """What is left, in the order of the normal form: DuckDB where it can, functions in Python."""
-    called: list[Literal] = []
-    computed: dict[str, tuple[Let, str]] = {}
-    for literal in literals:
-        text = None if called else _exactly(plan, literal)
+def settle(plan: Plan, literal: Comparison | Test | Let) -> None:
+    """Test or compute in DuckDB where it can be; else the literal, and those after it, wait to be done in Python."""
+    if not plan.called:
+        text = _exactly(plan, literal)
         if text is not None and isinstance(literal, Let):
-            computed[literal.var.name] = (literal, text)
-            continue
-        _compute(plan, computed)
-        computed = {}
-        step = _in_duckdb(plan, literal) if not called else None
-        if step is None and isinstance(literal, Negation):
-            _call(plan, called)
-            called = []
-            exclude(literal.atom)
-        elif step is None:
-            called.append(literal)
-        else:
-            step()
-    _compute(plan, computed)
+            plan.computed[literal.var.name] = (literal, text)
+            return
+        _compute(plan)
+        if _in_duckdb(plan, literal):
+            return
+    plan.called.append(literal)
+
+
+def settled(plan: Plan) -> None:
+    """Do what waits."""
+    _compute(plan)
+    called, plan.called = plan.called, []
     _call(plan, called)
 
 
-def _exactly(plan: Plan, literal: Literal) -> str | None:
+def _exactly(plan: Plan, literal: Comparison | Test | Let) -> str | None:
     """The value of a new variable over l, if DuckDB computes it as we do."""
     match literal:
         case Let(var=var, term=Call() as term) if var.name not in plan.bound and names_in(term) <= plan.bound.keys():
@@ -121,8 +113,9 @@ def _exactly(plan: Plan, literal: Literal) -> str | None:
             return None
 
 
-def _compute(plan: Plan, computed: Mapping[str, tuple[Let, str]]) -> None:
+def _compute(plan: Plan) -> None:
     """New columns, all at once; in Python if one did not fit its type: it is NULL though it has all that it needs."""
+    computed, plan.computed = plan.computed, {}
     if not computed:
         return
     before, columns = plan.materialised(), {name: plan.column() for name in computed}
@@ -151,25 +144,22 @@ def _lost(plan: Plan, term: Term, column: str) -> str:
     return f"(l.{column} IS NULL{known})"
 
 
-def _in_duckdb(plan: Plan, literal: Literal) -> Callable[[], None] | None:
+def _in_duckdb(plan: Plan, literal: Comparison | Test | Let) -> bool:
+    """Whether DuckDB could do it, as it has done then."""
     match literal:
-        case Comparison() | Test() if (made := _condition(plan, literal)) is not None:
-            return lambda: _keep(plan, [made.text], dict(made.values))
         case Let(var=var, term=(Var() | Const()) as term) if var.name not in plan.bound:
-            return lambda: _let(plan, var, term)
+            value, column = _side(plan, term, plan.rule.types[var.name]), plan.column()
+            values = dict(value.values)
+            plan.current = Sql(f"SELECT l.*, {value.text} AS {column} FROM {source(plan, values)} l", values)
+            plan.bound[var.name] = column
+            return True
+        case Comparison() | Test():
+            return not keep(plan, [literal])
         case _:
-            return None
+            return False
 
 
-def _let(plan: Plan, var: Var, term: Term) -> None:
-    assert isinstance(term, (Var, Const))
-    value, column = _side(plan, term, plan.rule.types[var.name]), plan.column()
-    values = dict(value.values)
-    plan.current = Sql(f"SELECT l.*, {value.text} AS {column} FROM {source(plan, values)} l", values)
-    plan.bound[var.name] = column
-
-
-def _call(plan: Plan, literals: list[Literal]) -> None:
+def _call(plan: Plan, literals: Sequence[Comparison | Test | Let]) -> None:
     """Functions, on the joined rows, in Python: its failures are ours."""
     if not literals:
         return

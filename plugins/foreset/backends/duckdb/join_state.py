@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from foreset.backends.duckdb.tables import Sql, Table, Tables
-from foreset.ir.rules import Rule
+from foreset.ir.rules import Comparison, Let, Rule, Test
 from foreset.ir.terms import Const, Value
 from foreset.ir.types import Type, widen
 from foreset.store.types import duck_type
@@ -24,6 +24,8 @@ class Plan:
     wanted: dict[str, tuple[str, Type]] = field(default_factory=dict)
     used: int = 0
     plain: bool = True  # the join so far is a scan of a small table: cheap to say twice
+    computed: dict[str, tuple[Let, str]] = field(default_factory=dict)  # columns to be made, by variable
+    called: list[Comparison | Test | Let] = field(default_factory=list)  # what is to be done in Python, in this order
 
     def column(self) -> str:
         """A column name that nothing else has."""

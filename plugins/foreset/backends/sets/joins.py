@@ -7,13 +7,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from foreset.backends.sets.rows import Memory, Reading
-from foreset.ir.rules import Atom, Literal, Negation, Rule, null_safe
+from foreset.ir.rules import Atom, Let, Rule, null_safe
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Row, Value, Var
 from foreset.ir.types import Type, widen
 from foreset.machine.bindings import Bindings
 from foreset.machine.links import Key
-from foreset.machine.literals import heads_of
+from foreset.machine.literals import Condition, heads_of
 from foreset.values.terms import equal, read_as
 from foreset.values.widen import widened, widener
 
@@ -63,19 +63,19 @@ class SetsJoin:
         for name in pattern.fresh:
             self.bindings.slots[name] = len(self.bindings.slots)
 
-    def keep(self, conditions: Sequence[Literal]) -> Sequence[Literal]:
-        """All at once."""
+    def keep(self, conditions: Sequence[Condition]) -> Sequence[Condition]:
+        """All of them."""
         for condition in conditions:
             self.bindings.apply(condition)
         return ()
 
-    def settle(self, literals: Sequence[Literal]) -> None:
-        """One after the other."""
-        for literal in literals:
-            if isinstance(literal, Negation):  # variables that nothing else binds range over all rows
-                self.bindings.keep(self._pattern(literal.atom).absent)
-            else:
-                self.bindings.apply(literal)
+    def settle(self, literal: Condition | Let) -> None:
+        """In Python."""
+        self.bindings.apply(literal)
+
+    def exclude(self, atom: Atom) -> None:
+        """Variables that nothing else binds range over all rows."""
+        self.bindings.keep(self._pattern(atom).absent)
 
     def heads(self, *, restricted: bool) -> Iterator[Row]:
         """The head's values; what is wanted of them and was not met on the way is tested now."""

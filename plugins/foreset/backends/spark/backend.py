@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
+from foreset.analyse.order import can_fail
 from foreset.backends.spark import aggregates
 from foreset.backends.spark.compile import derive
 from foreset.backends.spark.counters import CounterFrames
@@ -23,7 +24,7 @@ from foreset.backends.spark.linear_fixpoint import spread
 from foreset.backends.spark.support_lookup import follow
 from foreset.backends.spark.trace_failure import explain_failure
 from foreset.ir.reads import read_by
-from foreset.ir.rules import Atom, Negation, Rule
+from foreset.ir.rules import Rule
 from foreset.ir.steps import (
     Aggregate,
     Circles,
@@ -168,4 +169,4 @@ def _worth_keeping(piece: Piece) -> bool:
 
 def _cannot_fail(rules: tuple[Rule, ...]) -> bool:
     """True when no expression is evaluated that a failure would have to be traced to."""
-    return all(isinstance(literal, Atom | Negation) for rule in rules for literal in rule.body)
+    return not any(can_fail(literal) for rule in rules for literal in rule.body)

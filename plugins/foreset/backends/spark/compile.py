@@ -16,10 +16,10 @@ from pyspark.sql import functions as F
 
 from foreset.backends.spark.frames import BROADCAST_ROWS, Frames, semi
 from foreset.backends.spark.terms import comparison, literal_column, term_column, truth
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, null_safe
+from foreset.ir.rules import Atom, Comparison, Let, Rule, Test, null_safe
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Term, Var
-from foreset.machine.literals import heads_of
+from foreset.machine.literals import Condition, heads_of
 from foreset.store.types import column_names, spark_type
 
 if TYPE_CHECKING:
@@ -128,51 +128,44 @@ class SparkJoin:
         hints = [(self.wanted[name], own) for name, own in fresh.items() if name in self.wanted]
         return _Side(side, fresh, keys, groups, hints)
 
-    def keep(self, conditions: Sequence[Literal]) -> Sequence[Literal]:
+    def keep(self, conditions: Sequence[Condition]) -> Sequence[Condition]:
         """As filters, which Spark puts where they cost least."""
-        self.settle(conditions)
+        for condition in conditions:
+            self.settle(condition)
         return ()
-
-    def settle(self, literals: Sequence[Literal]) -> None:
-        """Filters, new columns and anti-joins."""
-        for literal in literals:
-            self.frame = self._settled(self.begun, literal)
 
     @property
     def begun(self) -> DataFrame:
         """The rows so far; one where nothing was joined."""
         return self.frames.spark.range(1) if self.frame is None else self.frame
 
-    def _settled(self, frame: DataFrame, literal: Literal) -> DataFrame:
+    def settle(self, literal: Condition | Let) -> None:
+        """A filter, or a new column."""
         types, bound = self.rule.types, self.bound
         match literal:
             case Comparison():
-                return frame.where(comparison(literal, bound, types))
+                self.frame = self.begun.where(comparison(literal, bound, types))
             case Test():
-                return frame.where(truth(literal, bound, types))
+                self.frame = self.begun.where(truth(literal, bound, types))
             case Let(var=var, term=term):
                 own = self._fresh_name()
-                frame = frame.withColumn(own, term_column(term, bound, types).cast(spark_type(types[var.name])))
+                frame = self.begun.withColumn(own, term_column(term, bound, types).cast(spark_type(types[var.name])))
                 if var.name in bound:  # by the flip of a negation, which stands for an atom: the values must meet
-                    return frame.where(F.col(bound[var.name]) == F.col(own))
-                bound[var.name] = own
-                return frame
-            case Negation(atom=atom):
-                return self._excluded(frame, atom)
-            case Atom():
-                raise AssertionError("atoms are joined, not applied")
+                    frame = frame.where(F.col(bound[var.name]) == F.col(own))
+                bound.setdefault(var.name, own)
+                self.frame = frame
 
-    def _excluded(self, frame: DataFrame, atom: Atom) -> DataFrame:
+    def exclude(self, atom: Atom) -> None:
         """NOT EXISTS as an anti-join; a NULL on either side never excludes."""
         ref = Ref(atom.relation, atom.version)
         if self.frames.empty(ref):
-            return frame
+            return
         piece = self.frames.read(ref)
         side = self._atom_side(atom, piece.frame)
         conditions = [F.col(a) == F.col(b) for a, b in side.keys]
         on = reduce(lambda a, b: a & b, conditions) if conditions else F.lit(True)
         right = side.frame.select(*(own for _, own in side.keys)) if side.keys else side.frame.limit(1)
-        return frame.join(F.broadcast(right) if piece.small else right, on, "left_anti")
+        self.frame = self.begun.join(F.broadcast(right) if piece.small else right, on, "left_anti")
 
     def heads(self, *, restricted: bool) -> DataFrame:
         """The head's columns; what is wanted of them and was not met on the way is compared now."""

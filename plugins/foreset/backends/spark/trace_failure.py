@@ -58,7 +58,7 @@ def _culprit(rule: Rule, frames: Frames) -> EvaluationError | None:
     bindings = Bindings(rule, {name: i for i, name in enumerate(names)}, rows)
     try:
         for literal in late:
-            if not isinstance(literal, Negation):
+            if not isinstance(literal, Atom | Negation):
                 bindings.apply(literal)
     except EvaluationError as found:
         return found
