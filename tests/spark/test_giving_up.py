@@ -10,7 +10,7 @@ from foreset.plan.giving_up import Patience
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize(("runs", "patience"), [("spark", "OF_SPARK"), ("inproc", "OF_PROCESS")])
+@pytest.mark.parametrize(("runs", "patience"), [("spark", "OF_SPARK"), ("inproc", "IN_MEMORY")])
 def test_too_large_a_deletion_ends_in_a_recompute(
     runs: str, patience: str, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -137,6 +137,31 @@ def _names(*literals: Literal) -> AbstractSet[str]:
     return {variable.name for literal in literals for variable in literal_variables(literal)}
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the arguments of an atom stand."""
+
+    constants: tuple[tuple[int, Const], ...]
+    first: dict[str, int]  # by variable
+    again: tuple[tuple[int, str], ...]  # further places of variables
+
+
+def places_of(atom: Atom) -> Places:
+    """Of an atom in normal form."""
+    constants, first, again = list[tuple[int, Const]](), dict[str, int](), list[tuple[int, str]]()
+    for place, arg in enumerate(atom.args):
+        match arg:
+            case Const():
+                constants.append((place, arg))
+            case Var(name=name) if name in first:
+                again.append((place, name))
+            case Var(name=name):
+                first[name] = place
+            case _:
+                raise AssertionError(f"{atom} is not in normal form")
+    return Places(tuple(constants), first, tuple(again))
+
+
 # ---------------------------------------------------------------- the order of atoms
 @dataclass(frozen=True, slots=True)
 class Order:

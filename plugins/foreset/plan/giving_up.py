@@ -41,7 +41,7 @@ def check_moved(relation: str, rows: int) -> None:
 
 
 # Rows cost Spark little beside rounds. In process rows are all there is, and a recompute makes a million a second.
-OF_SPARK, OF_PROCESS = Patience(0.1, 100_000), Patience(0.05, 20_000)
+OF_SPARK, IN_MEMORY = Patience(0.1, 100_000), Patience(0.05, 20_000)
 
 
 def endless(views: Iterable[str], max_rounds: int) -> tuple[str, str]:

@@ -42,7 +42,7 @@ class DuckDBBackend(Backend[Part]):
 
     @property
     def patience(self) -> giving_up.Patience:
-        return giving_up.OF_PROCESS
+        return giving_up.IN_MEMORY
 
     def derive(self, part: Derivation) -> Sequence[Part]:
         """One query for all rules."""

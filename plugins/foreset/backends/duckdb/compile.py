@@ -18,7 +18,7 @@ from foreset.ir.rules import Atom, Let, Rule, null_safe
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Value, Var
 from foreset.ir.types import Type, widen
-from foreset.machine.literals import Condition, heads_of
+from foreset.machine.literals import Condition, heads_of, places_of
 from foreset.store.types import column_names
 
 
@@ -52,21 +52,18 @@ class DuckDBJoin(Plan):
     def begin(self) -> None:
         """Their columns are `w0`, `w1` ..., each variable's the first one."""
         assert self.within is not None
-        head, kinds = self.rule.head, self.tables.schemas[self.rule.head.relation]
-        picked, conditions, values = [], [], dict[str, Value]()
-        for name, kind, arg in zip(column_names(len(kinds)), kinds, head.args, strict=True):
-            if isinstance(arg, Const):
-                text, more = constant(self.tables, arg, kind)
-                conditions.append(f"r.{name} = {text}")
-                values |= more
-            elif isinstance(arg, Var) and arg.name in self.wanted:
-                first, known = self.wanted[arg.name]
-                conditions.append(
-                    f"{_as(f'r.{name}', kind, known)} IS NOT DISTINCT FROM {_as(f'r.c{first[1:]}', known, kind)}"
-                )
-            elif isinstance(arg, Var):
-                self.wanted[arg.name] = (f"w{name[1:]}", kind)
-                picked.append(f"r.{name} AS w{name[1:]}")
+        places, kinds = places_of(self.rule.head), self.tables.schemas[self.rule.head.relation]
+        conditions, values = [], dict[str, Value]()
+        for place, const in places.constants:
+            text, more = constant(self.tables, const, kinds[place])
+            conditions.append(f"r.c{place} = {text}")
+            values |= more
+        for place, name in places.again:
+            kind, known = kinds[place], kinds[first := places.first[name]]
+            sides = _as(f"r.c{place}", kind, known), _as(f"r.c{first}", known, kind)
+            conditions.append(" IS NOT DISTINCT FROM ".join(sides))
+        self.wanted = {name: (f"w{place}", kinds[place]) for name, place in places.first.items()}
+        picked = [f"r.c{place} AS w{place}" for place in places.first.values()]
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         self.current = Sql(f"SELECT {', '.join(picked) or '1 AS one'} FROM {self.within.name} r{where}", values)
 
@@ -119,29 +116,23 @@ class DuckDBJoin(Plan):
         return f"SELECT {picked} FROM {left} l JOIN {table} r ON {on or 'true'}{less}{meeting.where.text}"
 
     def _meeting(self, atom: Atom) -> _Meeting:
-        kinds, types = self.tables.schemas[atom.relation], self.rule.types
-        found, meeting, safe = dict[str, str](), _Meeting(), null_safe(atom, self.rule)
-        for place, (name, kind, arg) in enumerate(zip(column_names(len(kinds)), kinds, atom.args, strict=True)):
-            own = f"r.{name}"
-            match arg:
-                case Const():
-                    text, values = constant(self.tables, arg, kind)
-                    meeting.conditions.append(f"{_as(own, kind, widen(kind, arg.type) or kind)} = {text}")
-                    meeting.values |= values
-                case Var(name=variable):
-                    value = widening(own, kind, types[variable])
-                    if variable in found:
-                        meeting.conditions.append(f"{found[variable]} = {value}")
-                    elif variable in self.bound:
-                        meeting.keys.append((self.bound[variable], value, place in safe))
-                    else:
-                        meeting.fresh[variable] = value
-                        if variable in self.wanted:
-                            column, of = self.wanted[variable]
-                            meeting.keys.append((column, _as(value, types[variable], of), True))
-                    found.setdefault(variable, value)
-                case _:
-                    raise AssertionError(f"{atom} is not in normal form")
+        kinds, types, places = self.tables.schemas[atom.relation], self.rule.types, places_of(atom)
+        meeting, safe = _Meeting(), null_safe(atom, self.rule)
+        for place, const in places.constants:
+            text, values = constant(self.tables, const, kinds[place])
+            meeting.conditions.append(f"{_as(f'r.c{place}', kinds[place], const.type)} = {text}")
+            meeting.values |= values
+        found = {name: widening(f"r.c{place}", kinds[place], types[name]) for name, place in places.first.items()}
+        for name, value in found.items():
+            if name in self.bound:
+                meeting.keys.append((self.bound[name], value, places.first[name] in safe))
+                continue
+            meeting.fresh[name] = value
+            if name in self.wanted:
+                column, of = self.wanted[name]
+                meeting.keys.append((column, _as(value, types[name], of), True))
+        for place, name in places.again:
+            meeting.conditions.append(f"{found[name]} = {widening(f'r.c{place}', kinds[place], types[name])}")
         return meeting
 
     def keep(self, conditions: Sequence[Condition]) -> Sequence[Condition]:

@@ -44,7 +44,7 @@ class SetsBackend(Backend[Rows]):
 
     @property
     def patience(self) -> giving_up.Patience:
-        return giving_up.OF_PROCESS
+        return giving_up.IN_MEMORY
 
     def derive(self, part: Derivation) -> Sequence[Rows]:
         found: set[Row] = set()

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from foreset.backends.sets.rows import Memory, Reading
 from foreset.ir.rules import Atom, Let, Rule, null_safe
 from foreset.ir.steps import Ref
-from foreset.ir.terms import Const, Row, Value, Var
+from foreset.ir.terms import Row, Value, Var
 from foreset.ir.types import Type, widen
 from foreset.machine.bindings import Bindings
 from foreset.machine.links import Key
-from foreset.machine.literals import Condition, heads_of
+from foreset.machine.literals import Condition, Places, heads_of, places_of
 from foreset.values.terms import equal, read_as
 from foreset.values.widen import widened, widener
 
@@ -34,16 +34,12 @@ class SetsJoin:
     def begin(self) -> None:
         """One row for each wanted one that the head's constants and repeated variables allow."""
         assert self.within is not None
-        head, kinds = self.rule.head, self.memory.schemas[self.rule.head.relation]
-        places: dict[str, int] = {}
-        for place, arg in enumerate(head.args):
-            if isinstance(arg, Var):
-                places.setdefault(arg.name, place)
-        for name, place in places.items():
-            self.bindings.slots[f"wanted {name}"] = slot = len(self.wanted)
+        places, kinds = places_of(self.rule.head), self.memory.schemas[self.rule.head.relation]
+        for slot, (name, place) in enumerate(places.first.items()):
+            self.bindings.slots[f"wanted {name}"] = slot
             self.wanted[name] = slot, kinds[place]
-        rows = (row for row in self.memory.rows(self.within) if _fits(head, row, places, kinds))
-        self.bindings.rows = [tuple(row[place] for place in places.values()) for row in rows]
+        rows = (row for row in self.memory.rows(self.within) if _fits(places, row, kinds))
+        self.bindings.rows = [tuple(row[place] for place in places.first.values()) for row in rows]
 
     @property
     def empty(self) -> bool:
@@ -91,44 +87,33 @@ class SetsJoin:
 
     def _pattern(self, atom: Atom) -> _Pattern:
         kinds, types, slots = self.memory.schemas[atom.relation], self.rule.types, self.bindings.slots
-        key: list[tuple[int, Type | None]] = []
-        values: list[tuple[int | None, Value]] = []
-        fresh: dict[str, int] = {}
-        repeats: list[tuple[int, int, Type]] = []
-        nullable = set(null_safe(atom, self.rule))
-        for position, arg in enumerate(atom.args):
-            match arg:
-                case Const(value=value):
-                    key.append((position, None))
-                    values.append((None, value))
-                case Var(name=name) if name in slots:
-                    key.append((position, None if types[name] == kinds[position] else types[name]))
-                    values.append((slots[name], None))
-                case Var(name=name) if name in fresh:
-                    repeats.append((fresh[name], position, types[name]))
-                case Var(name=name):
-                    fresh[name] = position
-                    slot, kind = self.wanted.get(name, (None, None))
-                    if slot is not None and kind == types[name]:
-                        key.append((position, None if kind == kinds[position] else kind))
-                        values.append((slot, None))
-                        nullable.add(position)
-                case _:
-                    raise AssertionError(f"{atom} is not in normal form")
+        places, nullable, fresh = places_of(atom), set(null_safe(atom, self.rule)), dict[str, int]()
+        key: list[tuple[int, Type | None]] = [(place, None) for place, _ in places.constants]
+        values: list[tuple[int | None, Value]] = [(None, const.value) for _, const in places.constants]
+        for name, place in places.first.items():
+            slot = slots.get(name)
+            if slot is None:
+                fresh[name] = place
+                wanted, kind = self.wanted.get(name, (None, None))
+                if kind == types[name]:  # else it is compared when the head is made
+                    slot = wanted
+                    nullable.add(place)
+            if slot is not None:
+                key.append((place, None if types[name] == kinds[place] else types[name]))
+                values.append((slot, None))
+        repeats = [(places.first[name], place, types[name]) for place, name in places.again]
         reading = self.memory.reading(Ref(atom.relation, atom.version))
         return _Pattern(reading, tuple(key), tuple(values), fresh, tuple(repeats), frozenset(nullable))
 
 
-def _fits(head: Atom, row: Row, places: Mapping[str, int], kinds: Sequence[Type]) -> bool:
+def _fits(head: Places, row: Row, kinds: Sequence[Type]) -> bool:
     """Whether a row can be the head's: NULL equals NULL where a variable stands twice."""
-    for place, (arg, value) in enumerate(zip(head.args, row, strict=True)):
-        if isinstance(arg, Const) and not equal(arg.value, value):
+    for place, name in head.again:
+        first = head.first[name]
+        common = widen(kinds[first], kinds[place]) or kinds[place]
+        if not equal(widened(row[first], common), widened(row[place], common)):
             return False
-        if isinstance(arg, Var) and (first := places[arg.name]) != place:
-            common = widen(kinds[first], kinds[place]) or kinds[place]
-            if not equal(widened(row[first], common), widened(value, common)):
-                return False
-    return True
+    return all(equal(const.value, row[place]) for place, const in head.constants)
 
 
 @dataclass(frozen=True, slots=True)

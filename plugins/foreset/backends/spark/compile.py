@@ -18,12 +18,12 @@ from foreset.backends.spark.frames import BROADCAST_ROWS, Frames, semi
 from foreset.backends.spark.terms import comparison, literal_column, term_column, truth
 from foreset.ir.rules import Atom, Comparison, Let, Rule, Test, null_safe
 from foreset.ir.steps import Ref
-from foreset.ir.terms import Const, Term, Var
-from foreset.machine.literals import Condition, heads_of
+from foreset.ir.terms import Const, Var
+from foreset.machine.literals import Condition, heads_of, places_of
 from foreset.store.types import column_names, spark_type
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 FANOUT = 10  # partners that a row is expected to find: only a guess for broadcasts
 
@@ -70,15 +70,13 @@ class SparkJoin:
     def begin(self) -> None:
         """Their columns are `w0`, `w1` ..., each variable's the first one."""
         assert self.within is not None
-        wanted, names = self.frames.read(self.within), [f"w{i}" for i in range(len(self.rule.head.args))]
-        frame = wanted.frame.toDF(*names)
-        for name, arg in zip(names, self.rule.head.args, strict=True):
-            if isinstance(arg, Const):
-                frame = frame.where(F.col(name) == literal_column(arg))
-            elif isinstance(arg, Var):
-                if arg.name in self.wanted:
-                    frame = frame.where(F.col(name).eqNullSafe(F.col(self.wanted[arg.name])))
-                self.wanted.setdefault(arg.name, name)
+        places, wanted = places_of(self.rule.head), self.frames.read(self.within)
+        names = [f"w{i}" for i in range(len(self.rule.head.args))]
+        frame, self.wanted = wanted.frame.toDF(*names), {name: names[place] for name, place in places.first.items()}
+        for place, value in places.constants:
+            frame = frame.where(F.col(names[place]) == literal_column(value))
+        for place, name in places.again:
+            frame = frame.where(F.col(names[place]).eqNullSafe(F.col(self.wanted[name])))
         self.frame, self.rows = frame, wanted.rows
 
     def join(self, atom: Atom, needed: AbstractSet[str]) -> None:  # noqa: ARG002 - Spark drops what nobody reads
@@ -104,26 +102,18 @@ class SparkJoin:
             self.wanted.pop(name, None)
 
     def _atom_side(self, atom: Atom, frame: DataFrame) -> _Side:
-        types = self.rule.types
-        first: dict[str, Column] = {}
-        conditions: list[Column] = []
-        for label, arg in zip(column_names(len(atom.args)), atom.args, strict=True):
-            match arg:
-                case Const():
-                    conditions.append(F.col(label) == literal_column(arg))
-                case Var(name=name) if name in first:
-                    conditions.append(first[name] == F.col(label))
-                case Var(name=name):
-                    first[name] = F.col(label).cast(spark_type(types[name]))
-                case _:
-                    raise AssertionError(f"{atom} is not in normal form")
+        places, labels = places_of(atom), column_names(len(atom.args))
+        kinds = {name: spark_type(self.rule.types[name]) for name in places.first}
+        first = {name: F.col(labels[place]).cast(kinds[name]) for name, place in places.first.items()}
+        conditions = [F.col(labels[place]) == literal_column(value) for place, value in places.constants]
+        conditions += [first[name] == F.col(labels[place]) for place, name in places.again]
         selected = frame.where(reduce(lambda a, b: a & b, conditions)) if conditions else frame
         names = {name: self._fresh_name() for name in first}
         columns = [column.alias(names[name]) for name, column in first.items()]
         side = selected.select(*(columns or [F.lit(True).alias(self._fresh_name())]))
         fresh = {name: own for name, own in names.items() if name not in self.bound}
         met = {name: (self.bound[name], own) for name, own in names.items() if name in self.bound}
-        safe = {_name(atom.args[place]) for place in null_safe(atom, self.rule)}
+        safe = {name for name, place in places.first.items() if place in null_safe(atom, self.rule)}
         keys, groups = ([pair for name, pair in met.items() if (name in safe) is alike] for alike in (False, True))
         hints = [(self.wanted[name], own) for name, own in fresh.items() if name in self.wanted]
         return _Side(side, fresh, keys, groups, hints)
@@ -187,8 +177,3 @@ class SparkJoin:
         if not restricted or self.within is None:
             return found
         return semi(found, self.frames.read(self.within).hinted, len(schema))
-
-
-def _name(arg: Term) -> str:
-    assert isinstance(arg, Var), f"{arg} names no group"
-    return arg.name
