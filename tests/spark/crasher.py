@@ -42,7 +42,7 @@ POINTS = {
     "C13 published, caller not told": ("foreset.refresh.publishing:publish", "after"),
     "C8 all staged, not verified": ("foreset.refresh.checking:verify", "before"),
     "C10 verified, not committed": ("foreset.refresh.committing:commit", "before"),
-    "C5 a view version published, not noted": ("foreset.store.write_once:_identified", "before"),
+    "C5 a view version published, not noted": ("foreset.store.write_once:_written", "after"),
     "C6 one view of two written": ("foreset.refresh.committing:_write_view", "after"),
     "C11 all written, manifest not": ("foreset.store.manifest:commit", "before"),
     "C12 manifest durable, answer lost": ("foreset.store.manifest:commit", "after"),
