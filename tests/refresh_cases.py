@@ -94,7 +94,7 @@ def problem(stratum: Stratum, situation: Situation, strategy: str) -> str:
     if why := refusal(stratum, strategy):
         return why
     if strategy == "insert" and not only_grows(stratum, situation):
-        return "deletions reach it, and `insert` has no deletion phase"
+        return "deletions reach it, and `insert` cannot delete rows"
     if strategy in COUNTED and not situation.counters:
         return "there are no stored counters"
     return ""

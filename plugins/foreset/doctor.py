@@ -101,7 +101,7 @@ def _python() -> Iterator[Finding]:
 
 
 def _java() -> Iterator[Finding]:
-    fix = "install a Java runtime, version 17 or newer, and put it on PATH or name it by JAVA_HOME"
+    fix = "install a Java runtime, version 17 or newer, and put it on PATH or set JAVA_HOME"
     home = os.environ.get("JAVA_HOME")
     java = shutil.which(str(Path(home) / "bin" / "java") if home else "java")
     if java is None:
@@ -176,7 +176,7 @@ def _memory() -> Iterator[Finding]:
         return
     free = psutil.virtual_memory().available // (1024 * 1024)
     fact = f"{free} MB free; the embedded server may use {wanted} MB and about 500 MB beside its heap"
-    fix = "end other programs, or set FORESET_SPARK_MEMORY lower (at least 1g)"
+    fix = "close other programs, or set FORESET_SPARK_MEMORY lower (at least 1g)"
     yield _verdict("memory", fact, fix, good=free > wanted + 500, otherwise=Status.WARN)
 
 
@@ -207,7 +207,7 @@ def _server(warehouse: str) -> Iterator[Finding]:
     files = state_files(warehouse)
     if report.fit is None:
         held = files.writer.exists() and not writer_lock_is_free(files)
-        fact = "no embedded server runs" + ("; another Spark holds the right to write" if held else "")
+        fact = "no embedded server runs" + ("; another Spark holds the write lock" if held else "")
         fact += f"; its state and log would be in {files.folder}"
         yield Finding("embedded server", Status.OK, fact)
         return

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from foreset.verify.verdict import Verdict
 
 W = TypeVar("W")
-NO_SPECS = "`foreset init` makes one; `specs=` says where yours is"
+NO_SPECS = "`foreset init` makes one; if you have one, give it with `specs=`"
 Listener = Callable[[dict[str, Any]], None]
 RowLike = str | Sequence[object] | Mapping[str, object]
 
@@ -234,7 +234,7 @@ class Warehouse:
         from foreset.reports.headline import group_headline, headline
 
         if run is not None and seq is not None:
-            raise UsageError("`run` and `seq` exclude each other", "name one refresh")
+            raise UsageError("`run` and `seq` cannot be used together", "give one of them")
         one = reading.one_run(self.existing(group), run, seq)
         first = headline(one) if run or seq else group_headline(one)
         return Report(group, first.answer, first.sentence, pages.run_page(one))

@@ -140,7 +140,7 @@ def test_foreset_trigger_is_for_loaders(live: Live, monkeypatch: pytest.MonkeyPa
     home = ["--home", str(live.home.folder)]
     done = foreset("trigger", "roads", "--wait", "--run-id", "load-7", *home)
     assert done.code == 0
-    assert "no source has moved" in done.out
+    assert "no source has changed" in done.out
     again = foreset("trigger", "roads", "--wait", "--run-id", "load-7", "--json", *home)
     assert again.code == 0
     assert '"run_id": "load-7"' in again.out, "the same name is the same run"
@@ -231,7 +231,7 @@ def test_nothing_is_left_running(live: Live, tmp_path: Path) -> None:
     leader, server = _leader(live), inspect_server(live.warehouse)
     assert len(group_of(leader)) > 4
     done = foreset("down", "--home", str(live.home.folder), "--warehouse", live.warehouse)
-    assert (done.code, done.out.strip()) == (0, "ended: Airflow and Spark")
+    assert (done.code, done.out.strip()) == (0, "stopped: Airflow and Spark")
     assert group_of(leader) == []
     assert not psutil.pid_exists(server.jvm_pid)
     assert live.home.running() is None

@@ -59,7 +59,7 @@ def test_a_paused_refresh_wakes_after_its_successor(point: str, world: World, se
     paused = begun(world, server_url, "sleeper", point)
     try:
         asleep(paused)
-        with pytest.raises(foreset.Fenced, match="refresh sleeper .* is at work on group reach"):
+        with pytest.raises(foreset.Fenced, match="refresh sleeper .* is already running for group reach"):
             wh.refresh("reach", refresh_id="polite")
         assert words(wh.read("reach.closure")) == closed(PAPER)
         done = wh.refresh("reach", "incremental", refresh_id="successor", force=True, verify="full")
@@ -71,7 +71,7 @@ def test_a_paused_refresh_wakes_after_its_successor(point: str, world: World, se
     finally:
         paused.kill()
     assert paused.returncode == foreset.Fenced.exit_code == 4, said
-    assert "refresh sleeper of group reach is fenced" in said
+    assert "refresh sleeper of group reach cannot publish" in said
     assert "by refresh successor" in said
     assert [(row["seq"], row["refresh_id"]) for row in wh.manifest("reach")][1:] == [(2, "successor")]
     assert words(wh.read("reach.closure")) == after
@@ -89,7 +89,7 @@ def test_two_at_the_same_time(world: World, server_url: str) -> None:
         _, said = second.communicate(timeout=PATIENCE)
         assert second.returncode == 4, said
         assert "refresh first (epoch" in said
-        assert "is at work on group reach" in said
+        assert "is already running for group reach" in said
         first.send_signal(signal.SIGCONT)
         out, said = first.communicate(timeout=PATIENCE)
     finally:

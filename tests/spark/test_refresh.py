@@ -147,7 +147,7 @@ def test_a_planted_error_is_caught_and_nothing_is_published(world: World, monkey
         return staged
 
     monkeypatch.setattr(maintaining, "_stage_view", planted)
-    with pytest.raises(foreset.VerificationFailed, match=r"closure\('z', 'q'\) is staged, but no rule derives it"):
+    with pytest.raises(foreset.VerificationFailed, match=r"closure\('z', 'q'\) was computed, but no rule derives it"):
         wh.refresh("reach")
     assert len(wh.manifest("reach")) == 1
     assert words(wh.read("reach.closure")) == closed(PAPER)

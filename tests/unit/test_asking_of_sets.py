@@ -142,7 +142,7 @@ def test_unit_tests_find_a_wrong_asking(monkeypatch: pytest.MonkeyPatch) -> None
         assert outcome.passed is sound
         if not sound:
             assert list(failure(outcome))[-4:] == [
-                "a domain is not asked all that rules need to know: a fault of Foreset, please report it",
+                "a domain is not asked everything that the rules need: a bug in Foreset, please report it",
                 "arguments of `d:g`:",
                 "  - (1)  expected, but not there",
                 "  - (2)  expected, but not there",

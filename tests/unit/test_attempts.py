@@ -210,7 +210,7 @@ def test_a_task_that_was_killed_is_told_of_by_its_scheduler(world: World) -> Non
     note_ended(world.root, "reach", Request("r1"), "open", final)
     assert last_failure(layout, 0).error == "SourceError"
     note_ended(world.root, "reach", Request("r1"), "open", None)
-    assert last_failure(layout, 0).message == "the task ended without a word"
+    assert last_failure(layout, 0).message == "the task ended without a message"
     (run,) = read_history(layout).runs
     assert (run.state, len(run.failures)) == (State.FAILED, 1)
 

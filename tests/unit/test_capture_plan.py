@@ -156,7 +156,7 @@ def test_a_referenced_column_that_changed_but_still_fits():
     retyped = (COLUMNS[0], PinnedColumn("n", "bigint", "n"))
     again = (COLUMNS[0], PinnedColumn("n", "int", "col-77"))
     assert "from int to bigint" in decide(PIN, replace(NEW, columns=retyped)).reason
-    assert "added anew" in decide(PIN, replace(NEW, columns=again)).reason
+    assert "added again" in decide(PIN, replace(NEW, columns=again)).reason
     assert isinstance(decide(PIN, facts(bookkeeping(5), columns=again)), SnapshotDiff)
 
 

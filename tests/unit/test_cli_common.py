@@ -135,7 +135,7 @@ def test_a_folder_that_is_not_there() -> None:
         2,
         (
             "error: there is no folder view_specs\n"
-            "  = hint: `foreset init` makes one; `--specs DIR` or FORESET_SPECS says where yours is\n"
+            "  = hint: `foreset init` makes one; if you have one, give it with `--specs DIR` or FORESET_SPECS\n"
         ),
     )
 

@@ -37,7 +37,7 @@ def test_rules_and_steps_are_added_where_asked() -> None:
 
 def test_a_strategy_that_is_not_admitted_says_why() -> None:
     shown = explain("reach", "--strategy", "counting")
-    assert "steps of `counting`\n  none: a recursive stratum" in shown.out
+    assert "steps of `counting`\n  none: in a recursive view" in shown.out
 
 
 def test_json_has_facts_rules_and_steps() -> None:
@@ -138,5 +138,5 @@ views:
         shown = foreset("explain", "own", option, "--specs", str(tmp_path))
         assert (shown.code, shown.err) == (0, "")
     assert "its rules are evaluated in memory, by solvers, and compared with what was there" in shown.out
-    assert "whoever is asked answers, and compared with what was there" in shown.out
+    assert "the domain answers, and compared with what was there" in shown.out
     assert foreset("explain", "own.asked", "--steps", "--specs", str(tmp_path)).code == 0

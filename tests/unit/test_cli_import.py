@@ -153,10 +153,10 @@ def test_types_of_parquet_can_be_said_too() -> None:
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ("zip:decimal(2,1)", "column `zip` is to be decimal(2,1), and 1 value cannot be that exactly, such as '012'"),
+        ("zip:decimal(2,1)", "column `zip` should be decimal(2,1), but 1 value cannot be that exactly, such as '012'"),
         ("full_name:date", "2 values cannot be that exactly, such as 'Ann'"),
         ("zap:int", "there is no column `zap`"),
-        ("zip:itn", "`itn` is no type"),
+        ("zip:itn", "there is no type `itn`"),
         ("zip", "`zip` has no type"),
     ],
 )
@@ -172,11 +172,11 @@ def test_a_key_is_asked_for_and_held_to_the_rows() -> None:
     Path("t.csv").write_text("id,day\n1,2024-01-01\n2,2024-01-01\n3,\n")
     shown = foreset("import", "t.csv", "t")
     assert shown.code == 2
-    assert "`id` has another value in each row: `--key id`, or `--no-key`" in shown.err
+    assert "each row has another value in `id`: `--key id`, or `--no-key`" in shown.err
     shown = foreset("import", "t.csv", "t", "--key", "day")
     assert "1 row has no value in key `day`" in shown.err
     Path("t.csv").write_text("id,day\n1,2024-01-01\n2,2024-01-01\n")
-    assert '`day` is no key: (date("2024-01-01")) in 2 rows' in foreset("import", "t.csv", "t", "--key", "day").err
+    assert '`day` is not a key: (date("2024-01-01")) in 2 rows' in foreset("import", "t.csv", "t", "--key", "day").err
     assert not Path("warehouse").exists()
     assert foreset("import", "t.csv", "t", "--key", "day,id").code == 0
 
@@ -201,7 +201,7 @@ def test_an_existing_table_is_refused_with_what_can_be_done() -> None:
     taken(PEOPLE, "--key", "id")
     shown = foreset("import", "t.csv", "t")
     assert shown.code == 2
-    assert "table t is there already (version 0, 2 rows)" in shown.err
+    assert "table t exists already (version 0, 2 rows)" in shown.err
     assert all(option in shown.err for option in ("--append", "--upsert", "--replace"))
 
 
@@ -231,7 +231,7 @@ def test_append_keeps_the_key_and_the_columns() -> None:
 def test_replace_takes_columns_too_and_keeps_the_key() -> None:
     taken(PEOPLE, "--key", "id")
     assert rows(taken("id,x\n5,y\n", "--replace")) == [{"id": 5, "x": "y"}]
-    assert "`id` is no key" in foreset("import", _file("id\n1\n1\n"), "t", "--replace").err
+    assert "`id` is not a key" in foreset("import", _file("id\n1\n1\n"), "t", "--replace").err
 
 
 def _file(text: str) -> str:

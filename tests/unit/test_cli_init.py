@@ -72,7 +72,7 @@ def test_tables_that_are_there_stay() -> None:
     Path("e.csv").write_text("src,dst\na,b\n")
     foreset("import", "e.csv", "sales/edge", "--no-key")
     shown = foreset("init")
-    assert "kept   table sales/edge, which is there already\n" in shown.out
+    assert "kept   table sales/edge, which exists already\n" in shown.out
     foreset("refresh", "reach", "-q")
     assert foreset("show", "reach.closure", "--json").data == [{"src": "a", "dst": "b"}]
 
@@ -91,7 +91,7 @@ def test_nothing_is_overwritten() -> None:
         "tables_kept": [],
     }
     assert (Path("README.md").read_text(), Path("view_specs/reach.yaml").read_text()) == ("mine", "mine too")
-    assert "kept   README.md, which is there already\n" in foreset("init").out
+    assert "kept   README.md, which exists already\n" in foreset("init").out
 
 
 def test_another_folder_for_specs() -> None:

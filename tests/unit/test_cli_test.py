@@ -140,5 +140,5 @@ def test_a_strategy_that_differs_is_our_fault_and_fails(outcome, monkeypatch: py
         "given: {edge: [[a, b]]}, change: {edge: {delete: [[a, b]]}}, expect: {closure: {delete: [[a, b]]}}"
     )
     assert shown.code == 3
-    assert "strategies `insert`, `counting`, `dred`, `stdel` differ from full evaluation: a fault of" in shown.out
+    assert "strategies `insert`, `counting`, `dred`, `stdel` differ from full evaluation: a bug in" in shown.out
     assert "strategy `dredc`" not in shown.out

@@ -115,7 +115,7 @@ def test_waiting_ends_with_the_outcome(airflow: Fake) -> None:
 
 def test_a_quiet_run(airflow: Fake) -> None:
     airflow.xcom("close", {"status": "unchanged", "seq": 3})
-    assert trigger(airflow, "--wait").out == "reach: no source has moved since seq 3 (12.5 s)\n"
+    assert trigger(airflow, "--wait").out == "reach: no source has changed since seq 3 (12.5 s)\n"
 
 
 @pytest.mark.parametrize(("code", "error"), [(3, "QualityFailed"), (4, "Fenced"), (2, "SpecError"), (1, "SourceError")])

@@ -124,7 +124,7 @@ def test_reading_by_keys_by_membership_and_to_the_end(wh: Warehouse, desk: Desk,
     assert not wh.holds("rooms.adult", "age = 17")
     with pytest.raises(Infinite, match="infinitely many"):
         wh.rows("rooms.adult")
-    with pytest.raises(UsageError, match="is no condition on the columns of `adult`"):
+    with pytest.raises(UsageError, match="is not a condition on the columns of `adult`"):
         wh.rows("rooms.adult", "size = 3")
     assert rows(wh.rows("rooms.late")) == {(1,), (3,)}
     where = ("--specs", tmp_path / "specs", "--warehouse", tmp_path / "wh")

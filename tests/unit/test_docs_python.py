@@ -125,9 +125,9 @@ def test_a_wrong_value_is_named() -> None:
 
 def test_messages_speak_of_what_the_caller_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(foreset.UsageError, match=r"`specs=` says where yours is"):
+    with pytest.raises(foreset.UsageError, match=r"if you have one, give it with `specs=`"):
         foreset.open().groups()
     for arguments in (("status",), ("refresh", "reach"), ("why", "reach.closure", "a, b"), ("edits",)):
         said = command(*arguments).err
-        assert "`--specs DIR` or FORESET_SPECS says where yours is" in said, said
+        assert "give it with `--specs DIR` or FORESET_SPECS" in said, said
         assert "specs=" not in said

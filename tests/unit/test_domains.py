@@ -142,7 +142,7 @@ def test_each_argument_is_kept_by_itself(tmp_path: Path) -> None:
     (warning,) = night.warnings
     assert warning == (
         "d:of failed for 2 of 5 arguments (ValueError: no such key 3); the last answer is kept for 1, such as (3); "
-        "there is no answer yet for 1, such as (7): what asks for it is held back"
+        "there is no answer yet for 1, such as (7): until then no row follows from it"
     )
     assert held_back(str(tmp_path / "2"), KEPT, KEEP) == {(7,)}
 

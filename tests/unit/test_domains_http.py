@@ -99,7 +99,7 @@ def test_arguments_go_into_the_query_and_secrets_into_a_header(server: Threading
         ("/large", "more than 50,000 bytes"),
         ("/deep", "more than 50,000 bytes"),
         ("/packed", "compressed"),
-        ("/broken", "no JSON"),
+        ("/broken", "did not answer with JSON"),
         ("/missing", "answered 404"),
     ],
 )
@@ -110,7 +110,7 @@ def test_answers_that_are_refused(server: ThreadingHTTPServer, path: str, says: 
 
 
 def test_deep_json_is_refused(server: ThreadingHTTPServer) -> None:
-    with pytest.raises(HttpRefused, match="no JSON"):
+    with pytest.raises(HttpRefused, match="did not answer with JSON"):
         get_json(here(server), "/deep", {}, HttpPolicy(private=LOOPBACK.private, max_bytes=1_000_000))
 
 

@@ -115,7 +115,7 @@ def test_a_damaged_manifest_is_an_error_and_never_an_older_state(
     for command in ("status", "check --against-warehouse", "show reach.closure"):
         shown = foreset(*command.split(), "--specs", str(world.specs), "--warehouse", world.root)
         assert shown.code == 5, command
-        assert "_delta_log back from a copy" in shown.err, command
+        assert "_delta_log from a backup" in shown.err, command
     for log, text in kept.items():
         log.write_bytes(text)
     assert [row.seq for row in manifest.history(layout.root, "reach")] == [1]

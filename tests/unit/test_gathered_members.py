@@ -67,12 +67,12 @@ def test_it_filters_inside_of_braces(rule: str, rows: str) -> None:
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("v('all', N) :- N = count{X | adult(X), X > 2}", "`adult` is kept by constraints, and no column of it has"),
+        ("v('all', N) :- N = count{X | adult(X), X > 2}", "`adult` is a view of constraints, and no column of it has"),
         (
             "v(K, N) :- limit(K, A), N = count{X | s(K, X), near(K, A)}",
-            "`A` has no value inside of the braces but from",
+            "in the braces, `A` has no value except",
         ),
-        ("v(K, N) :- setof(X, s(K, X) & near(K, R), S), count(S, N)", "`R` has no value inside of the braces but from"),
+        ("v(K, N) :- setof(X, s(K, X) & near(K, R), S), count(S, N)", "in the braces, `R` has no value except"),
     ],
 )
 def test_what_has_no_value_inside_is_refused(rule: str, message: str) -> None:

@@ -44,7 +44,7 @@ def spec(rules: list[str], rows: str = "[]", kind: str = "bigint") -> Understood
          "[[b, 3]]"),
         ("v(V, N) :- t(V, _, N), p.x = N", "`p(x=X)`", "v(V, N) :- t(V, _, N), p(x=N)", "[[a, 1], [b, 3]]"),
         ("v(V, N) :- t(V, _, N) AND N == 2", "write a comma", "v(V, N) :- t(V, _, N), N = 2", "[[a, 2]]"),
-        ("v(V, N) :- t(V, _, M), N = bigint(K) + 1", "bind `K` by", "v(V, N) :- t(V, _, M), N = bigint(M) + 1",
+        ("v(V, N) :- t(V, _, M), N = bigint(K) + 1", "give `K` a value by", "v(V, N) :- t(V, _, M), N = bigint(M) + 1",
          "[[a, 2], [a, 3], [b, 4], [null, 5]]"),
     ],
 )  # fmt: skip

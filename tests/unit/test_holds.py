@@ -71,7 +71,7 @@ def test_with_a_hold_no_refresh_does(world: World, layout: Layout) -> None:
     assert told.sentence.endswith("foreset rollback reach --release")
 
     world.delete("gx")
-    assert command(world, "rollback", "reach", "--release").out == "reach: refreshes may go on\n"
+    assert command(world, "rollback", "reach", "--release").out == "reach: refreshes are allowed again\n"
     assert command(world, "rollback", "reach", "--release").out == "reach: it was not on hold\n"
     world.open().refresh("reach")
     assert words(world.open().read("reach.closure")) == closed(PAPER)

@@ -118,7 +118,7 @@ def test_what_builds_on_an_old_seq_is_fenced(layout: Layout) -> None:
 
 def test_a_rival_waits_for_a_living_run_and_takes_over_a_silent_one(layout: Layout) -> None:
     first = opened(layout, "r1")
-    with pytest.raises(Fenced, match="refresh r1 .epoch 1. is at work"):
+    with pytest.raises(Fenced, match="refresh r1 .epoch 1. is already running"):
         epochs.open_run(layout, "r2", lambda _: {})
     assert opened(layout, "r2", patience=-1.0).epoch == 2
     with pytest.raises(Fenced):

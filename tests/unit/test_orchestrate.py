@@ -115,15 +115,15 @@ def test_tasks_say_in_words_what_they_found() -> None:
         "no change reaches the strata 2: they are skipped",
     ]
     quiet = {"status": "unchanged", "seq": 7, "sources": {}}
-    assert list(sentences(CAPTURE, quiet)) == ["no source has moved since seq 7: the refresh ends here"]
-    assert list(sentences(COMMIT, {"status": "unchanged", "seq": 7, "because": "no source had moved"})) == [
-        "no source had moved: there is nothing to do"
+    assert list(sentences(CAPTURE, quiet)) == ["no source has changed since seq 7: the refresh ends here"]
+    assert list(sentences(COMMIT, {"status": "unchanged", "seq": 7, "because": "no source had changed"})) == [
+        "no source had changed: there is nothing to do"
     ]
     assert list(sentences(COMMIT, {"status": "dry-run", "seq": 7, "because": TRIAL.because})) == [
         "it was only tried: there is nothing to do"
     ], "and not that seq 7 is committed"
     assert list(sentences(COMMIT, {"status": "committed", "seq": 8})) == ["seq 8 is committed: readers see it now"]
-    assert "nothing left to do" in next(sentences(STRATA, {"status": "committed", "seq": 8}))
+    assert "nothing more to do" in next(sentences(STRATA, {"status": "committed", "seq": 8}))
     assert next(sentences(QUALITY, {"status": "passed", "checked": 0})) == "no view has expectations"
     assert progress({"event": "round", "stratum": 3, "round": 2, "rows": {"x": 1200, "y": None}}) == (
         "stratum 3: round 2, 1,200 new rows"

@@ -49,8 +49,8 @@ def test_a_broken_expectation_names_its_sources_their_owner_and_its_place(nights
 
 
 def test_verification_names_the_view_the_command_and_what_to_report(nights: Nights) -> None:
-    failed = {**PASSED, "verdict": "failed", "mismatches": ["tainted(3,) is staged, but no rule derives it"]}
-    hint = "nothing was published; refresh with `--mode recompute` and report this run directory"
+    failed = {**PASSED, "verdict": "failed", "mismatches": ["tainted(3,) was computed, but no rule derives it"]}
+    hint = "nothing was published; run the refresh with `--mode recompute`; if it fails again, report the run directory"
     nights.fail("n2", "verify", errors.VerificationFailed("1 of 9 differ", hint), verify=failed)
     assert steps(nights) == (
         "Rebuild the view `tainted`: `foreset refresh parts --mode recompute`.",
@@ -60,21 +60,22 @@ def test_verification_names_the_view_the_command_and_what_to_report(nights: Nigh
 
 
 def test_verification_that_blames_an_own_aggregate_says_so(nights: Nights) -> None:
-    hint = "nothing was published; `remove` of `total` is not what gathering anew gives: correct it, or leave it out"
-    nights.fail("n2", "verify", errors.VerificationFailed("1 of 9 differ", hint), verify=PASSED)
+    wrong = "`remove` of `total` is wrong: computing the group again gives another result; correct it, or leave it out"
+    fault = errors.VerificationFailed("1 of 9 differ", f"nothing was published; {wrong}")
+    nights.fail("n2", "verify", fault, verify=PASSED)
     first, *_ = steps(nights)
-    assert first == "`remove` of `total` is not what gathering anew gives: correct it, or leave it out."
+    assert first == f"{wrong}."
 
 
 def test_a_source_that_cannot_be_read_is_named_with_table_versions_and_owner(nights: Nights) -> None:
-    hint = "nothing was published; correct the rows, or take `key` out of the spec"
+    hint = "nothing was published; correct the rows, or remove `key` from the spec"
     run = nights.open("n2")
     nights.mark(run, "capture-banned", STILL)
     fault = errors.SourceError("source `uses`: several rows have the key (part = 7)", hint)
     events.emit(run.directory, "failed", phase="capture-uses", **described(fault, "parts"))
     epochs.close_run(run, "failed")
     assert steps(nights) == (
-        "Correct the rows, or take `key` out of the spec.",
+        "Correct the rows, or remove `key` from the spec.",
         "Look at source `uses` (table `plant/uses`, versions 1 to 2). Owner of this group: plant-data.",
         "Run `foreset check parts --against-warehouse`: it says what is still wrong.",
         AGAIN,
@@ -120,7 +121,7 @@ def test_a_group_that_differs_is_shown_as_the_view_it_belongs_to(
     """Verification looks at the groups too, which nobody sees."""
     monkeypatch.setattr("tests.unit.report_nights.SPEC", GROUPS)
     nights = Nights(tmp_path / "groups")
-    found = "the groups of `uses`(1, 2) is staged, but no rule derives it"
+    found = "the groups of `uses`(1, 2) was computed, but no rule derives it"
     told = {**PASSED, "verdict": "failed", "mismatches": [found]}
     run = nights.open("n1")
     nights.capture(run)

@@ -174,7 +174,7 @@ def test_the_writer_lock_is_seen_between_processes(files: StateFiles) -> None:
 def test_clients_of_one_server_share_and_of_two_do_not(files: StateFiles) -> None:
     with writing_through("h:1", files), writing_through("h:1", files):
         assert not writer_lock_is_free(files)
-        with pytest.raises(EnvironmentFault, match="h:1 writes"), writing_through("h:2", files):
+        with pytest.raises(EnvironmentFault, match="h:1 already writes"), writing_through("h:2", files):
             pass
         holder = (
             f"import fcntl, os; fcntl.lockf(os.open({str(files.writer)!r}, os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB)"
@@ -217,7 +217,7 @@ def test_state_lies_outside_the_warehouse_and_the_right_to_write_in_it(
 
 def test_what_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(EnvironmentFault, match="right to write to the warehouse cannot be taken"):
+    with pytest.raises(EnvironmentFault, match="write lock of the warehouse cannot be taken"):
         prepared(state_files(str(tmp_path / "file")))
     monkeypatch.setenv("FORESET_STATE", str(tmp_path / "file"))
     with pytest.raises(EnvironmentFault, match=r"cannot be kept in .*\n.*FORESET_STATE"):

@@ -115,8 +115,8 @@ def test_columns_that_rules_cannot_read_are_told() -> None:
         (("money/rate", "--name", "order"), "has a source `order` already, with table orders"),
         (("money/rate", "--name", "v"), "has a view `v` already"),
         (("money/rate", "--name", "Rate"), "`Rate` cannot be the name of a source"),
-        (("money/rate", "--file", "x.txt"), "x.txt is no spec"),
-        (("money/rate", "--group", "a", "--file", "x.yaml"), "--group and --file exclude each other"),
+        (("money/rate", "--file", "x.txt"), "x.txt is not a spec"),
+        (("money/rate", "--group", "a", "--file", "x.yaml"), "--group and --file cannot be used together"),
         (("money/rate", "--group", "A-b"), "`A-b` cannot be the name of a group"),
     ],
 )
@@ -130,7 +130,7 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(arguments: tuple[str, 
 
 
 def test_which_spec_is_meant_is_asked() -> None:
-    assert "name the group to make: `--group NAME`" in foreset("source", "add", "money/rate").err
+    assert "give the new group a name: `--group NAME`" in foreset("source", "add", "money/rate").err
     spec(SPEC)
     spec(SPEC.replace("group: shop", "group: b"), "b")
     assert "there are 2 groups: b, shop" in foreset("source", "add", "money/rate").err

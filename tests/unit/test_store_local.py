@@ -142,7 +142,7 @@ def test_a_zombie_cannot_stage_after_its_successor(layout: Layout) -> None:
     refresh(layout, "r1", {"a": ([("x", 1.0)], [])})
     zombie = epochs.open_run(layout, "r2", lambda _: {}, force=True)
     refresh(layout, "r3", {"a": ([("y", 2.0)], [])})
-    with pytest.raises(Fenced, match="refresh r2 .* is fenced"):
+    with pytest.raises(Fenced, match="refresh r2 .* cannot publish"):
         write_once.write_once(zombie, layout.view("a"), 1, lambda _: pytest.fail("it must not write"))
     with open_snapshot(layout.root, "reach") as snapshot:
         assert content(snapshot.arrow("a")) == [("x", 1.0), ("y", 2.0)]
@@ -250,7 +250,7 @@ def test_gc_passes_by_what_is_no_groups_and_takes_away_what_earlier_releases_lef
 def test_gc_waits_for_a_refresh_at_work(layout: Layout) -> None:
     history(layout, 3)
     run = epochs.open_run(layout, "r4", lambda _: {})
-    with pytest.raises(Fenced, match="refresh r4 .* is at work"):
+    with pytest.raises(Fenced, match="refresh r4 .* is already running"):
         gc.collect(layout)
     epochs.close_run(run, "failed")
     assert gc.collect(layout, gc.Policy(last=2)).deleted

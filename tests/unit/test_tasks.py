@@ -132,7 +132,7 @@ def test_a_task_that_died_is_tried_again_and_goes_on(world: World, monkeypatch: 
         patch.setattr(Context, "finish", _dies)  # everything is staged, and nobody knows of it
         with pytest.raises(ConnectionError):
             night.do("stratum", 1)
-    with pytest.raises(foreset.Fenced, match=r"night.*at work"):
+    with pytest.raises(foreset.Fenced, match=r"night.*already running"):
         Night(world, "rival").do("open")
     assert night.do("stratum", 1, again=True)["views"]["closure"]["inserted"] > 0
     done.clear()

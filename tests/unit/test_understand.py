@@ -74,7 +74,7 @@ def test_a_crash_is_the_fault_of_its_file_alone(specs: Path, monkeypatch: pytest
     crash_on_two(monkeypatch, target)
     shown = run("check", "--specs", str(specs))
     assert shown.code == 2, shown.err
-    assert shown.out.count("error[FS640]: internal error: RuntimeError: planted: this is a fault of Foreset") == 1
+    assert shown.out.count("error[FS640]: internal error: RuntimeError: planted: this is a bug in Foreset") == 1
     assert f"{specs / 'two.yaml'}:1:1: error[FS640]" in shown.out
     assert run("check", "--specs", str(specs), "one", "zoo").code == 0
     found = load_groups(specs)

@@ -53,8 +53,8 @@ def where(world: World) -> tuple[str, ...]:
     ("view", "edit", "message"),
     [
         ("closure", {"delete": 'not (src = "a", dst = "b")'}, "tells no rows"),
-        ("closure", {"delete": 'src = "a", (dst = "b" or dst = "c")'}, "no condition on the columns"),
-        ("counts", {"insert": 'src = "z", n = 99999999999999999999'}, "`n` cannot hold it"),
+        ("closure", {"delete": 'src = "a", (dst = "b" or dst = "c")'}, "is not a condition on the columns"),
+        ("counts", {"insert": 'src = "z", n = 99999999999999999999'}, "the value does not fit column `n`"),
         ("counts", {"insert": 'src = "z"'}, "has no end"),
         ("counts", {"delete": "n = 1, n = 2"}, "can never hold"),
     ],

@@ -51,7 +51,7 @@ def test_groups_that_lost_members_are_checked_first(tmp_path: Path, verify: int)
     warehouse = foreset.open(warehouse=str(tmp_path / "wh"), specs=str(tmp_path), spark="nowhere")
     warehouse.refresh("g", verify=0)
     DeltaTable(table).delete("id = 1")
-    with pytest.raises(VerificationFailed, match=r"\('wrong', 39, 29\) is staged.*\n.*`remove` or `merge` of `f`"):
+    with pytest.raises(VerificationFailed, match=r"\('wrong', 39, 29\) was computed.*\n.*`remove` or `merge` of `f`"):
         warehouse.refresh("g", verify=verify)
     assert '<g class="box view failed"><title>view v' in warehouse.report("g").page  # though only its groups differ
     assert ("wrong", 30) in {tuple(row.values()) for row in warehouse.read("g.v").to_pylist()}
@@ -83,5 +83,5 @@ def test_a_unit_test_names_the_aggregate(tmp_path: Path) -> None:
     (tmp_path / "g.yaml").write_text(SPEC.replace("least(A + 1, 30)", "least(A + 1, 1)") + test)
     shown = run("test", "--specs", str(tmp_path))
     assert shown.code == 3
-    assert shown.out.count("`remove` or `merge` of `f` is not what gathering anew gives") == 1
+    assert shown.out.count("`remove` or `merge` of `f` is wrong: computing the group again gives another result") == 1
     assert "strategies `insert`, `counting`, `dred`" in shown.out

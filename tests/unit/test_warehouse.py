@@ -59,7 +59,7 @@ def test_status_of_a_warehouse_that_was_never_refreshed(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     first, second = done.stdout.splitlines()
     assert first == "a: never refreshed"
-    assert second.startswith("there is no warehouse at ./warehouse yet: `foreset refresh a` makes one there, ")
+    assert second.startswith("there is no warehouse at ./warehouse yet: `foreset refresh a` makes one; ")
 
 
 @pytest.fixture

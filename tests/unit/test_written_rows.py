@@ -78,9 +78,9 @@ def test_moments_may_be_written_as_rules_write_them() -> None:
 @pytest.mark.parametrize(
     ("view", "text", "message"),
     [
-        (ITEM, "a", "`item` has 2 columns, 1 values were given"),
-        (ITEM, "", "`item` has 2 columns, 0 values were given"),
-        (ITEM, "a, 1, [b, c]", "`item` has 2 columns, 4 values were given"),
+        (ITEM, "a", "`item` has 2 columns, but the row has 1"),
+        (ITEM, "", "`item` has 2 columns, but the row has 0"),
+        (ITEM, "a, 1, [b, c]", "`item` has 2 columns, but the row has 4"),
         (ITEM, '"a" b, 1', "expected `,` after value 1, at character 5"),
         (ITEM, '"a, 1', 'the " is never closed, at character 1'),
         (ITEM, 'a, "NULL"', "column n: 'NULL' is not a value of type int"),
@@ -156,7 +156,7 @@ def test_a_row_with_a_set_is_explained_as_it_is_shown(project: Path) -> None:
 
 def test_reading_says_what_it_cannot_do(project: Path) -> None:
     warehouse = foreset.open(warehouse=str(project / "wh"), specs=str(project), spark="nowhere")
-    with pytest.raises(UsageError, match="`counted` holds rows, and no regions"):
+    with pytest.raises(UsageError, match="`counted` holds rows, not ranges"):
         warehouse.regions("sw.counted", "n > 3")
     with pytest.raises(UsageError, match="a text is no number: 'b'"):
         warehouse.rows("sw.counted", 'n * "b" > 3')

@@ -197,14 +197,14 @@ def _composition(one: Definition, known: Definitions) -> Iterator[Diagnostic]:
             if call.function not in BUILTINS and call.function not in known:
                 yield faults.missing_aggregate(call.function, span, (*BUILTINS, *known))
         elif call.function not in FUNCTIONS:
-            hint = "an aggregate is called on the set: `sum(S)`; docs/spec.md lists the functions"
+            hint = "call aggregates on the set, as in `sum(S)`; docs/spec.md lists the functions"
             yield faults.bad_definition(one.name, span, f"there is no function `{call.function}`", hint)
     strays = names_in(one.composed) - {THE_SET}
     if strays or not called:
-        hint = "write it over aggregates of the set S, as `sum(S) / count(S)`"
-        yield faults.bad_definition(one.name, span, "it is not made of aggregates", hint)
+        hint = "use aggregates of the set S, as in `sum(S) / count(S)`"
+        yield faults.bad_definition(one.name, span, "it uses no aggregate", hint)
     if one.name in _reached(one.name, known):
-        yield faults.bad_definition(one.name, span, "it is made of itself", "define it otherwise")
+        yield faults.bad_definition(one.name, span, "it uses itself", "define it without itself")
 
 
 def _calls(term: Term) -> Iterator[Call]:

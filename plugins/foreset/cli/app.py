@@ -52,7 +52,7 @@ PARTS = {
         Command("why-not", "why:why_not"),
         Command("report", "report:report"),
     ),
-    "Correct and look after": (
+    "Correct and maintain": (
         Command("edit", "edits:edit"),
         Command("edits", "edits:edits"),
         Command("verify", "upkeep:verify"),
@@ -67,7 +67,7 @@ PARTS = {
     ),
 }
 COMMANDS = tuple(command for part in PARTS.values() for command in part)
-BELOW = {"source": "Bring tables of the warehouse into specs."}  # commands that have commands below them
+BELOW = {"source": "Add tables of the warehouse to specs."}  # commands that have commands below them
 
 
 class _InParts(TyperGroup):
@@ -193,7 +193,7 @@ def _told(error: ForesetError | typer.TyperException, *, as_json: bool) -> int:
     faults = error.diagnostics if isinstance(error, SpecError) else ()
     if as_json:
         found = [as_mapping(fault) for fault in faults]
-        text = "the spec is refused" if faults else message
+        text = "the spec has errors" if faults else message
         say_json({"error": text, "hint": hint, "exit": error.exit_code, "diagnostics": found})
     elif faults:
         complain_of_spec(faults)

@@ -29,13 +29,13 @@ Targets = Annotated[
     typer.Argument(
         metavar="FILE|GROUP",
         autocompletion=group_names,
-        help="Spec files or groups; all without one.",
+        help="Spec files or groups; default: all.",
         show_default=False,
     ),
 ]
-Written = Annotated[Format, typer.Option("--format", help="For people, for programs, or as annotations of GitHub.")]
+Written = Annotated[Format, typer.Option("--format", help="For people, for programs, or for GitHub annotations.")]
 Against = Annotated[
-    bool, typer.Option("--against-warehouse", help="Hold sources to their tables; say what would be rebuilt.")
+    bool, typer.Option("--against-warehouse", help="Compare sources with their tables; say what would be rebuilt.")
 ]
 
 
@@ -48,9 +48,9 @@ def check(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Check specs: every fault, with its place and a hint.
+    """Check specs: show every error with its place and a hint.
 
-    Syntax, names, types, safety, stratification; no data, no Spark. Warnings alone end with 0.
+    It checks syntax, names, types and meaning; it needs no data and no Spark. Warnings do not fail.
     """
     from foreset.cli.exits import Exit
     from foreset.cli.groups import groups

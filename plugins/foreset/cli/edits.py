@@ -11,12 +11,12 @@ from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 from foreset.cli.reading import Group
 
 View = Annotated[str, typer.Argument(metavar="GROUP.VIEW", autocompletion=view_names, help="The view.")]
-Delete = Annotated[str, typer.Option("--delete", metavar="REGION", help="Take these rows out, as 'X = 6' or 'X >= 5'.")]
-Insert = Annotated[str, typer.Option("--insert", metavar="REGION", help="Put these rows in, as 'X = 6, Y = \"a\"'.")]
-Undo = Annotated[str, typer.Option("--undo", metavar="N|last", help="Take an edit back; `foreset edits` lists them.")]
-Who = Annotated[str, typer.Option("--who", help="Who says so; the user of this process without it.")]
-Why = Annotated[str, typer.Option("--why", help="The evidence.")]
-All = Annotated[bool, typer.Option("--all", help="Those that were undone, too.")]
+Delete = Annotated[str, typer.Option("--delete", metavar="REGION", help="Remove these rows, such as 'X = 6'.")]
+Insert = Annotated[str, typer.Option("--insert", metavar="REGION", help="Add these rows, such as 'X = 6, Y = \"a\"'.")]
+Undo = Annotated[str, typer.Option("--undo", metavar="N|last", help="Undo an edit; `foreset edits` lists them.")]
+Who = Annotated[str, typer.Option("--who", help="Who decides; default: the user of this process.")]
+Why = Annotated[str, typer.Option("--why", help="The reason.")]
+All = Annotated[bool, typer.Option("--all", help="List also those that were undone.")]
 
 
 def edit(
@@ -31,14 +31,14 @@ def edit(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Correct a view; the correction outlasts every refresh.
+    """Correct a view; every later refresh keeps the correction.
 
     Sources are never written.
 
-    `foreset edits GROUP` lists the corrections with their numbers, `--undo N` takes one back.
+    `foreset edits GROUP` lists the corrections with their numbers, `--undo N` undoes one.
 
-    Where the spec changes later so that a correction does not fit its view (a column renamed or retyped), a refresh is
-    refused and names it; `foreset check --against-warehouse` says so before. Undo it, and make it again.
+    If the spec changes later so that a correction no longer fits its view (a column is renamed or has another type), a
+    refresh stops and names it; `foreset check --against-warehouse` says so before. Undo it, and make it again.
     """
     from foreset.cli.opening import opened
     from foreset.cli.output import say, say_json
@@ -46,7 +46,7 @@ def edit(
     from foreset.errors import UsageError
 
     if undo and undo != "last" and not undo.isdecimal():
-        raise UsageError(f"--undo {undo!r} is no edit", "give its number, or `last`; `foreset edits` lists them")
+        raise UsageError(f"there is no edit {undo!r}", "give a number or `last`; `foreset edits` lists the edits")
     number = None if not undo else 0 if undo == "last" else int(undo)
     wh = opened(warehouse, specs)
     result = wh.edit(view, delete=delete, insert=insert, undo=number, who=who, why=why)
@@ -64,7 +64,7 @@ def edits(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """List the corrections that hold, oldest first."""
+    """List the corrections in force, oldest first."""
     from foreset.cli.opening import opened
     from foreset.cli.output import say, say_json
     from foreset.render import visible

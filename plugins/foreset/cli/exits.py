@@ -21,11 +21,11 @@ class Exit(IntEnum):
 
 MEANINGS = {
     Exit.OK: "ok",
-    Exit.FAILED: "stopped by an error in the data or in Foreset",
+    Exit.FAILED: "an error in the data or in Foreset",
     Exit.BAD_SPEC: "bad spec or usage",
     Exit.NOT_VERIFIED: "a test, verification or quality check failed",
     Exit.FENCED: "another refresh came first",
     Exit.ENVIRONMENT: "the machine is not ready",
-    Exit.HELD: "the group is on hold since a rollback",
+    Exit.HELD: "the group is on hold",
 }
 EPILOG = "Exit codes: " + ", ".join(f"{code.value} {meaning}" for code, meaning in MEANINGS.items()) + "."

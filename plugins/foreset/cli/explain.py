@@ -28,7 +28,7 @@ Steps = Annotated[bool, typer.Option("--steps", help="Add the steps of the strat
 Strategy = Annotated[str, typer.Option("--strategy", metavar="NAME", help="Show the steps of this strategy instead.")]
 
 Svg = Annotated[
-    Path | None, typer.Option("--svg", metavar="FILE", help="Write the picture of sources and views, or of one view.")
+    Path | None, typer.Option("--svg", metavar="FILE", help="Write a picture of sources and views, or of one view.")
 ]
 
 
@@ -43,9 +43,9 @@ def explain(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,  # noqa: ARG001 - accepted everywhere; this command reads no table
 ) -> None:
-    """Say how views are kept up to date, and why so.
+    """Show how views are kept up to date, and why.
 
-    For each stratum: what it reads, which strategies it admits, what typical nights would take.
+    For each stratum: what it reads, which strategies are possible, and what typical nights would choose.
     """
     from foreset.cli.groups import ready
     from foreset.cli.output import say, say_json
@@ -88,7 +88,7 @@ def _steps(found: Sound, stratum: StratumFacts, strategy: str) -> tuple[str, tup
 
     home = next(each for each in found.layering.strata if each.number == stratum.number)
     if home.own_way:
-        what = "whoever is asked answers" if home.called else "its rules are evaluated in memory, by solvers"
+        what = "the domain answers" if home.called else "its rules are evaluated in memory, by solvers"
         return ("ask" if home.called else "constrain"), (Line("own way", f"{what}, and compared with what was there"),)
     admitted = {each.strategy: each for each in stratum.strategies}
     asked = "" if stratum.groups and strategy not in admitted else strategy  # groups are kept in ways of their own

@@ -45,7 +45,10 @@ def _folder(specs: Path) -> Sequence[Loaded]:
         raise UsageError(f"there is no folder {specs}", NO_SPECS)
     loaded = load_folder(specs)
     if not loaded:
-        raise UsageError(f"there are no specs in {specs}", "a spec is a .yaml file there; `foreset init` writes one")
+        raise UsageError(
+            f"there are no specs in {specs}",
+            "`foreset init` writes a first spec; any .yaml file in that folder is a spec",
+        )
     return loaded
 
 

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 EACH = 1_000_000  # rows between two lines of progress
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="CSV, Parquet or JSON; a folder; or a pattern in quotes.")]
-Table = Annotated[str, typer.Argument(metavar="TABLE", help="Its path below the warehouse, as sales/orders.")]
-Key = Annotated[str, typer.Option("--key", metavar="A,B", help="Columns in which no two rows agree.")]
-NoKey = Annotated[bool, typer.Option("--no-key", help="There are no such columns.")]
-Replace = Annotated[bool, typer.Option("--replace", help="Put the files in place of all rows and columns.")]
-Append = Annotated[bool, typer.Option("--append", help="Add the rows to those that are there.")]
-Upsert = Annotated[bool, typer.Option("--upsert", help="Change rows by their key, and add new ones.")]
+Table = Annotated[str, typer.Argument(metavar="TABLE", help="Its path below the warehouse, such as sales/orders.")]
+Key = Annotated[str, typer.Option("--key", metavar="A,B", help="The columns that identify a row.")]
+NoKey = Annotated[bool, typer.Option("--no-key", help="No columns identify a row.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace all rows and columns by the files.")]
+Append = Annotated[bool, typer.Option("--append", help="Add the rows to the table.")]
+Upsert = Annotated[bool, typer.Option("--upsert", help="Change the rows with the same key, add the others.")]
 Columns = Annotated[
-    str, typer.Option("--columns", metavar="NAME:TYPE,...", help="Types of columns, where others are meant.")
+    str, typer.Option("--columns", metavar="NAME:TYPE,...", help="Choose the types of columns.")
 ]
-Format = Annotated[str, typer.Option("--format", metavar="csv|parquet|json", help="Where names do not say it.")]
-Delimiter = Annotated[str, typer.Option("--delimiter", metavar="CHAR", help="Of CSV; found out without it.")]
-Encoding = Annotated[str, typer.Option("--encoding", metavar="NAME", help="Of CSV; UTF-8 without it.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")]
+Format = Annotated[str, typer.Option("--format", metavar="csv|parquet|json", help="If the file name does not tell it.")]
+Delimiter = Annotated[str, typer.Option("--delimiter", metavar="CHAR", help="For CSV; default: as in the first line.")]
+Encoding = Annotated[str, typer.Option("--encoding", metavar="NAME", help="For CSV; default: UTF-8.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be written, but write nothing.")]
 
 
 def import_(
@@ -51,9 +51,9 @@ def import_(
     specs: Specs = SPECS,  # noqa: ARG001 - accepted everywhere
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Make a Delta table from own files, or add to one.
+    """Make a Delta table from your files, or add to one.
 
-    Types are found by reading all values, and shown. The table keeps its changes, so that refreshes find them.
+    It reads all values to find the types, and prints them. The table keeps its changes, so that refreshes find them.
     """
     from foreset.cli.output import say, say_json
     from foreset.intake.columns import wanted_types
@@ -65,7 +65,7 @@ def import_(
         raise UsageError(f"--format {format} is not known", "use csv, parquet or json")
     said = () if no_key else tuple(filter(None, map(str.strip, key.split(",")))) or None
     if key and no_key:
-        raise UsageError("--key and --no-key exclude each other", "give one of them")
+        raise UsageError("--key and --no-key cannot be used together", "give one of them")
     dialect = Dialect(delimiter.replace("\\t", "\t"), encoding)
     mode = _mode(replace=replace, append=append, upsert=upsert)
     wish = Wish(file, table, mode, said, wanted_types(columns), format, dialect, dry_run)
@@ -82,7 +82,7 @@ def _mode(*, replace: bool, append: bool, upsert: bool) -> Mode:
 
     found = [mode for mode, on in ((Mode.REPLACE, replace), (Mode.APPEND, append), (Mode.UPSERT, upsert)) if on]
     if len(found) > 1:
-        raise UsageError(f"--{found[0].value} and --{found[1].value} exclude each other", "give one of them")
+        raise UsageError(f"--{found[0].value} and --{found[1].value} cannot be used together", "give one of them")
     return found[0] if found else Mode.CREATE
 
 
@@ -108,15 +108,15 @@ def _show(found: Found) -> None:
 
 
 def _unasked(found: Found) -> tuple[str, ...]:
-    hint = f"`{found.likely}` has another value in each row: `--key {found.likely}`" if found.likely else "`--key A,B`"
-    raise UsageError("which columns are the key, so that no two rows agree in them?", f"{hint}, or `--no-key`")
+    hint = f"each row has another value in `{found.likely}`: `--key {found.likely}`" if found.likely else "`--key A,B`"
+    raise UsageError("which columns identify a row (the key)?", f"{hint}, or `--no-key`")
 
 
 def _asked(found: Found) -> tuple[str, ...]:
     """Ask at the terminal, until the names are known."""
     names = [one.name for one in found.columns]
     while True:
-        told = "Key: columns in which no two rows agree, as a,b ('-' for none)"
+        told = "Key: the columns that identify a row, such as a,b ('-' for none)"
         answer = typer.prompt(told, default=found.likely or "-", err=True)
         wanted = tuple(filter(None, (part.strip() for part in answer.split(",")))) if answer.strip() != "-" else ()
         odd = [name for name in wanted if name not in names]

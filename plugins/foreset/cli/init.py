@@ -11,8 +11,8 @@ import typer
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 
 NEEDED = ("deltalake", "duckdb")  # to make tables; what only concerns definitions works without them
-Directory = Annotated[Path, typer.Argument(metavar="DIR", help="Where; it is made if need be.")]
-NoData = Annotated[bool, typer.Option("--no-data", help="No sample data: only specs, as for tables of your own.")]
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The folder; it is made if it does not exist.")]
+NoData = Annotated[bool, typer.Option("--no-data", help="Write only specs, no sample data.")]
 Example = Annotated[bool, typer.Option("--example", help="Add a second group: a tour of the language.")]
 
 
@@ -48,7 +48,7 @@ def init(
     if json:
         say_json({"directory": directory, "written": written, "kept": kept, "tables": made, "tables_kept": there})
         return
-    left = ", which is there already"
+    left = ", which exists already"
     say([
         *(f"wrote  {name}" for name in written),
         *(f"kept   {name}{left}" for name in kept),

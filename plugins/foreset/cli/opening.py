@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from foreset.warehouse import Warehouse
 
-NO_SPECS = "`foreset init` makes one; `--specs DIR` or FORESET_SPECS says where yours is"
+NO_SPECS = "`foreset init` makes one; if you have one, give it with `--specs DIR` or FORESET_SPECS"
 
 
 def opened(warehouse: str, specs: Path) -> Warehouse:

@@ -35,7 +35,7 @@ def line(event: Event) -> str:
         case {"event": "warning", "message": message}:
             return f"warning: {message}"
         case {"event": "engine", "stratum": number, "engine": "spark", "reason": reason}:
-            return f"stratum {number}: on in Spark, {reason}"
+            return f"stratum {number}: continues in Spark: {reason}"
         case {"event": "round", "stratum": number, "round": done, "rows": rows} if done % 10 == 0:
             return f"stratum {number}: round {done}, {_rows(rows)} new rows"
         case {"event": "entries", "stratum": number, "entries": entries}:

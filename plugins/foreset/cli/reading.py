@@ -29,16 +29,16 @@ class Format(StrEnum):
 
 View = Annotated[str, typer.Argument(metavar="GROUP.VIEW", autocompletion=view_names, help="The view.")]
 Group = Annotated[
-    str, typer.Argument(metavar="[GROUP]", autocompletion=group_names, help="One group; all of them without it.")
+    str, typer.Argument(metavar="[GROUP]", autocompletion=group_names, help="One group; default: all.")
 ]
-At = Annotated[int | None, typer.Option("--at", metavar="SEQ", help="An earlier refresh; the newest without it.")]
-Seq = Annotated[int | None, typer.Option("--seq", metavar="N", help="Which refresh; the newest without it.")]
-Limit = Annotated[int, typer.Option("--limit", help="At most so many rows in a table; 0 for all.")]
+At = Annotated[int | None, typer.Option("--at", metavar="SEQ", help="An earlier refresh; default: the newest.")]
+Seq = Annotated[int | None, typer.Option("--seq", metavar="N", help="The refresh; default: the newest.")]
+Limit = Annotated[int, typer.Option("--limit", help="The number of rows in a table; 0 for all.")]
 CONSTRAINT = "_constraint"
 Where = Annotated[
-    str, typer.Option("--where", metavar="REGION", help="Only rows that satisfy this, as 'X = 3, Y > 2'.")
+    str, typer.Option("--where", metavar="REGION", help="Only rows that satisfy this, such as 'X = 3, Y > 2'.")
 ]
-Instances = Annotated[bool, typer.Option("--instances", help="The rows that constraints stand for, if they end.")]
+Instances = Annotated[bool, typer.Option("--instances", help="The rows that the constraints mean, if finite.")]
 Shape = Annotated[Format, typer.Option("--format", help="How to write the rows.")]
 
 
@@ -56,7 +56,7 @@ def show(
 ) -> None:
     """Show the rows of a view as they were published.
 
-    Of a view that is kept by constraints it shows the entries.
+    For a view of constraints it shows the entries.
     """
     from foreset.cli.opening import opened
     from foreset.constraints.errors import Infinite
@@ -93,7 +93,7 @@ def changes(
 
 
 def status(group: Group = "", *, json: AsJson = False, specs: Specs = SPECS, warehouse: Warehouse = WAREHOUSE) -> None:
-    """Show what each group has committed, and what has moved since."""
+    """Show what each group has published, and what changed since."""
     from foreset.cli.opening import opened
     from foreset.cli.output import say, say_json
     from foreset.questions.status import standing
@@ -108,8 +108,8 @@ def status(group: Group = "", *, json: AsJson = False, specs: Specs = SPECS, war
         return
     lines = [line for one in found for line in _status_lines(one)]
     if names and not manifest.groups(wh.layout(names[0]).root):
-        lines.append(f"there is no warehouse at {warehouse} yet: `foreset refresh {names[0]}` makes one there, "
-                     "--warehouse and FORESET_WAREHOUSE name another place")  # fmt: skip
+        lines.append(f"there is no warehouse at {warehouse} yet: `foreset refresh {names[0]}` makes one; "
+                     "for another place use --warehouse or FORESET_WAREHOUSE")  # fmt: skip
     say(lines)
 
 
@@ -124,7 +124,7 @@ def _hold_lines(group: str, hold: Hold | None) -> list[str]:
         return []
     since = f"on hold since {words.moment(moment(hold.at))}, with the contents of seq {hold.contents_of}"
     why = f" ({hold.why})" if hold.why else ""
-    return [visible(f"  {since}{why}: `{release_command(group)}` lets refreshes go on")]
+    return [visible(f"  {since}{why}: `{release_command(group)}` allows refreshes again")]
 
 
 def _attempt_lines(attempt: FailedAttempt | None) -> list[str]:

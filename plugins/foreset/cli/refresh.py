@@ -26,14 +26,14 @@ class Mode(StrEnum):
 
 Group = Annotated[str, typer.Argument(metavar="GROUP", autocompletion=group_names, help="The group to refresh.")]
 Modes = Annotated[
-    Mode, typer.Option("--mode", help="incremental recomputes only where it must; strict fails rather than recompute.")
+    Mode, typer.Option("--mode", help="incremental recomputes only if it must; strict fails instead.")
 ]
 Verify = Annotated[str, typer.Option("--verify", metavar="N|full|off", help="How many rows to check by recomputation.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Compute and verify, but publish nothing.")]
-Id = Annotated[str, typer.Option("--refresh-id", help="Go on with that refresh, or say what it committed.")]
-Note = Annotated[str, typer.Option("--note", help="Why; kept in the manifest.")]
-Force = Annotated[bool, typer.Option("--force", help="Take over from a refresh that seems to be at work.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Id = Annotated[str, typer.Option("--refresh-id", help="Continue the refresh with this id, or print its result.")]
+Note = Annotated[str, typer.Option("--note", help="A reason; the manifest keeps it.")]
+Force = Annotated[bool, typer.Option("--force", help="Take over from a refresh that still seems to run.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
 
 def refresh(
@@ -52,7 +52,7 @@ def refresh(
 ) -> None:
     """Refresh all views of a group, and publish them at once.
 
-    What came and went is exact, and a sample of it is verified first.
+    The inserted and deleted rows are exact; a sample is verified before anything is published.
     """
     from foreset.cli.opening import opened
     from foreset.cli.output import say, say_json
@@ -73,7 +73,7 @@ def summary(result: RefreshResult) -> str:
     """The outcome for people."""
     warned = [f"  warning: {warning}" for warning in result.warnings]
     if result.status == "unchanged":
-        news = "no domain has news" if result.asked else "no source has moved"
+        news = "no domain has new answers" if result.asked else "no source has changed"
         return "\n".join([f"{result.group}: {news} since seq {result.seq} ({result.seconds:.1f} s)", *warned])
     width = max((len(name) for name in result.views), default=0)
     lines = [

@@ -43,7 +43,7 @@ def report(
 ) -> None:
     """Say whether the numbers of a group can be trusted, and why.
 
-    For the refresh that was begun last, or the one that is named.
+    The report is about the refresh that started last, or the one that you name.
     """
     from foreset.cli.opening import opened
     from foreset.cli.output import plain, say, say_json
@@ -51,7 +51,7 @@ def report(
     from foreset.reports.headline import group_headline, headline
 
     if sum((run is not None, seq is not None, history)) > 1:
-        raise UsageError("--run, --seq and --history exclude each other", "name one refresh, or ask for all of them")
+        raise UsageError("--run, --seq and --history cannot be used together", "give one of them")
     layout = opened(warehouse, specs).existing(group)
     one = None if history else reading.one_run(layout, run, seq)
     if one is None:

@@ -17,14 +17,14 @@ README = """\
 
 Each file in `{specs}/` is a group of Datalog views over Delta tables. Foreset keeps them exact.
 
-    foreset check             every fault of every spec
-    foreset test              the tests in the specs: no Spark, no tables
+    foreset check             every error in every spec
+    foreset test              run the tests in the specs: no Spark, no tables
     foreset refresh reach     bring the views up to date
-    foreset explain reach     how the views are kept up to date, and why so
+    foreset explain reach     how the views are kept up to date, and why
 
-Own files become tables by `foreset import FILE TABLE`, and sources of a spec by `foreset source add TABLE`.
+Your own files: `foreset import FILE TABLE` makes a table, `foreset source add TABLE` adds it to a spec.
 
-Editors that know YAML schemas complete keys by `{specs}/schema.json`.
+Editors that support YAML schemas complete keys with `{specs}/schema.json`.
 """
 
 

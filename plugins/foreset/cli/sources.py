@@ -12,10 +12,10 @@ from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 if TYPE_CHECKING:
     from foreset.spec.adding import NewSource
 
-Table = Annotated[str, typer.Argument(metavar="TABLE", help="Its path below the warehouse, as sales/orders.")]
-Group = Annotated[str, typer.Option("--group", metavar="G", help="The group; its spec is made if there is none.")]
-File = Annotated[Path | None, typer.Option("--file", metavar="SPEC", help="The spec by its file instead.")]
-Name = Annotated[str, typer.Option("--name", metavar="N", help="What rules call it; the table's name without it.")]
+Table = Annotated[str, typer.Argument(metavar="TABLE", help="Its path below the warehouse, such as sales/orders.")]
+Group = Annotated[str, typer.Option("--group", metavar="G", help="The group; if it has no spec, one is made.")]
+File = Annotated[Path | None, typer.Option("--file", metavar="SPEC", help="The spec's file, instead of the group.")]
+Name = Annotated[str, typer.Option("--name", metavar="N", help="Its name in rules; default: the table's name.")]
 Print = Annotated[bool, typer.Option("--print", help="Print the lines, and write nothing.")]
 
 
@@ -30,9 +30,9 @@ def add(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Write a table's columns into a spec, as a source.
+    """Add a table to a spec as a source, with its columns.
 
-    Comments and layout of the spec stay as they are. A spec that is not there is made, with a first view.
+    Comments and layout of the spec stay. If there is no spec, it is made, with a first view.
     """
     from foreset.cli.output import say, say_json
     from foreset.intake.sources import added, source_of, spec_of

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from foreset.orchestrate.runs import Outcome
 
 Wait = Annotated[bool, typer.Option("--wait", help="Wait for its end; the exit code is that of `foreset refresh`.")]
-Timeout = Annotated[float, typer.Option("--timeout", metavar="MINUTES", help="With --wait: how long; 0 for ever.")]
-RunId = Annotated[str, typer.Option("--run-id", help="Name the run: the same name twice is one run.")]
-Unpause = Annotated[bool, typer.Option("--unpause", help="Unpause the DAG if need be.")]
+Timeout = Annotated[float, typer.Option("--timeout", metavar="MINUTES", help="With --wait: how long; 0: no limit.")]
+RunId = Annotated[str, typer.Option("--run-id", help="A name for the run; the same name twice is one run.")]
+Unpause = Annotated[bool, typer.Option("--unpause", help="Unpause the DAG first, if it is paused.")]
 Url = Annotated[
     str, typer.Option("--url", envvar="FORESET_AIRFLOW_URL", help="Airflow; default: that of `foreset up`.")
 ]
@@ -45,7 +45,7 @@ def trigger(
     specs: Specs = SPECS,  # noqa: ARG001 - accepted everywhere; what is refreshed is up to that Airflow
     warehouse: Warehouse = WAREHOUSE,  # noqa: ARG001
 ) -> None:
-    """Have Airflow refresh a group now, as at the end of a load.
+    """Tell Airflow to refresh a group now, as after a load.
 
     Logs in with FORESET_AIRFLOW_TOKEN, or FORESET_AIRFLOW_USER and FORESET_AIRFLOW_PASSWORD; the Airflow of
     `foreset up` needs none of them.
@@ -85,7 +85,7 @@ def connected(url: str, home: Path) -> Airflow:
     local = AirflowHome(home)
     running = local.running()
     if not url and running is None:
-        hint = "start one with `foreset up`, or name yours with --url or FORESET_AIRFLOW_URL"
+        hint = "start one with `foreset up`, or give the address of yours with --url or FORESET_AIRFLOW_URL"
         raise EnvironmentFault(f"no Airflow runs in {home}", hint)
     airflow = Airflow(url or (running.url if running else ""), os.environ.get("FORESET_AIRFLOW_TOKEN", ""))
     if not airflow.token:
@@ -107,9 +107,9 @@ def summary(outcome: Outcome) -> str:
             then = f"\n  = next: {told['next']}" if told.get("next") else ""
             return f"{head} failed in {told['phase']}: {told['message']}{hint}{then}"
         case _, "held":
-            return f"{outcome.group}: on hold since a rollback; `foreset rollback {outcome.group} --release` ends that"
+            return f"{outcome.group}: on hold; `foreset rollback {outcome.group} --release` allows refreshes again"
         case _, "unchanged":
-            return f"{outcome.group}: no source has moved since seq {outcome.seq} ({outcome.seconds:.1f} s)"
+            return f"{outcome.group}: no source has changed since seq {outcome.seq} ({outcome.seconds:.1f} s)"
         case _, "dry-run":
             return f"{outcome.group}: nothing published (dry run, {outcome.seconds:.1f} s)"
     width = max((len(name) for name in outcome.views), default=0)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Names = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="GROUP", autocompletion=group_names, help="Groups or spec files; all without one.", show_default=False
+        metavar="GROUP", autocompletion=group_names, help="Groups or spec files; default: all.", show_default=False
     ),
 ]
 Pattern = Annotated[
@@ -34,7 +34,7 @@ def unit_tests(
 ) -> None:
     """Run the unit tests of specs, by every strategy.
 
-    No Spark, no tables: the rows are in the tests. A test passes if full evaluation gives what it
+    It needs no Spark and no tables: the rows are in the tests. A test passes if full evaluation gives what it
     expects, and each strategy gives the same insertions and deletions.
     """
     import time
@@ -65,7 +65,7 @@ def unit_tests(
     elif outcomes:
         say(["", summary(outcomes, time.perf_counter() - started)])
     if not outcomes and pattern:
-        raise UsageError(f"no test matches {pattern!r}", "the pattern is part of `group: name of the test`")
+        raise UsageError(f"no test matches {pattern!r}", "the pattern must be a part of `group: name of the test`")
     if not outcomes and not json:
         say("there are no tests: write some under `tests:` of a spec")
     if not all(outcome.passed for outcome in outcomes):

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 Home = Annotated[
     Path, typer.Option("--home", envvar="FORESET_AIRFLOW_HOME", help="The folder of the Airflow of `foreset up`.")
 ]
-Port = Annotated[int, typer.Option("--port", help="Where Airflow answers; another one if that is taken.")]
-Detach = Annotated[bool, typer.Option("--detach", "-d", help="Return when it is healthy; `foreset down` ends it.")]
+Port = Annotated[int, typer.Option("--port", help="The port; if it is in use, another free one.")]
+Detach = Annotated[bool, typer.Option("--detach", "-d", help="Return when it is healthy; `foreset down` stops it.")]
 
 HOME = Path("airflow_home")
 DAGS_S = 90.0
@@ -41,9 +41,9 @@ def up(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Start Airflow with a DAG for each spec, and Spark beside it.
+    """Start Airflow with a DAG for each spec, and Spark.
 
-    It stays until Ctrl-C. For one machine: it listens on 127.0.0.1 only, and keeps its data in sqlite.
+    It runs until Ctrl-C. It is for one machine: it listens only on 127.0.0.1 and keeps its data in sqlite.
     docker/ has a real deployment.
     """
     from foreset.cli.output import say, say_json
@@ -88,7 +88,7 @@ def down(
     specs: Specs = SPECS,  # noqa: ARG001 - accepted everywhere
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """End the Airflow of `foreset up`, and its Spark server."""
+    """Stop the Airflow of `foreset up`, and its Spark server."""
     from foreset.cli.output import say, say_json
 
     airflow, spark = end(home, warehouse)
@@ -96,7 +96,7 @@ def down(
         say_json({"airflow": airflow, "spark": spark})
     else:
         ended = [name for name, was in (("Airflow", airflow), ("Spark", spark)) if was]
-        say(f"ended: {' and '.join(ended)}" if ended else "nothing was running")
+        say(f"stopped: {' and '.join(ended)}" if ended else "nothing was running")
 
 
 def end(home: Path, warehouse: str) -> tuple[bool, bool]:
@@ -141,7 +141,7 @@ def _welcome(running: Running, password: str, dags: list[str], home: Path, *, de
         f"  DAGs        {', '.join(dags) or 'none yet: see `foreset check`'}",
         f"  warehouse   {running.warehouse}",
         f"  log         {home / 'airflow.log'}",
-        f"  to end it   {ends}",
+        f"  stop it by  {ends}",
     ]
 
 

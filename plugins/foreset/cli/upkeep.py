@@ -11,13 +11,13 @@ from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 
 Group = Annotated[str, typer.Argument(metavar="GROUP", autocompletion=group_names, help="The group.")]
 Target = Annotated[int | None, typer.Argument(metavar="SEQ", help="The refresh whose contents come back.")]
-Holding = Annotated[bool, typer.Option("--hold", help="Let no refresh begin afterwards, until --release.")]
-Why = Annotated[str, typer.Option("--why", help="Why refreshes are on hold; whoever meets the hold reads it.")]
-Release = Annotated[bool, typer.Option("--release", help="Let refreshes go on after a rollback with --hold.")]
+Holding = Annotated[bool, typer.Option("--hold", help="Let no refresh start afterwards, until --release.")]
+Why = Annotated[str, typer.Option("--why", help="Why refreshes are on hold; everybody who meets the hold sees it.")]
+Release = Annotated[bool, typer.Option("--release", help="Allow refreshes again after a rollback with --hold.")]
 Keep = Annotated[int, typer.Option("--keep", metavar="N", help="Keep the last N refreshes readable.")]
 Sample = Annotated[int, typer.Option("--sample", metavar="N", help="How many rows to recompute.")]
-Fix = Annotated[bool, typer.Option("--fix", help="First fetch the Delta jars, if they are not there.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would go, and delete nothing.")]
+Fix = Annotated[bool, typer.Option("--fix", help="First fetch the Delta jars, if they are missing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be deleted, but delete nothing.")]
 
 
 def rollback(
@@ -33,7 +33,7 @@ def rollback(
 ) -> None:
     """Publish the contents of an earlier refresh as a new one.
 
-    Nothing is lost: the next refresh goes on from there.
+    Nothing is lost: the next refresh continues from there.
     """
     from foreset.cli.opening import opened
     from foreset.cli.output import say, say_json
@@ -42,18 +42,18 @@ def rollback(
 
     if release != (seq is None) or (release and hold) or (why and not hold):
         hint = "write GROUP SEQ, GROUP SEQ --hold --why TEXT, or GROUP --release"
-        raise UsageError("a rollback goes to one earlier refresh, or releases the group", hint)
+        raise UsageError("a rollback needs the number of an earlier refresh, or --release", hint)
     wh = opened(warehouse, specs)
     if seq is None:
         there = wh.release(group)
-        told = "refreshes may go on" if there else "it was not on hold"
+        told = "refreshes are allowed again" if there else "it was not on hold"
         say_json({"group": group, "released": there}) if json else say(f"{group}: {told}")
         return
     done = wh.rollback(group, seq, hold=hold, why=why)
     if json:
         say_json({"group": group, "seq": done, "contents_of": seq, "hold": hold})
         return
-    then = f"refreshes stop until `{holds.release_command(group)}`" if hold else "the next refresh goes on from there"
+    then = f"refreshes stop until `{holds.release_command(group)}`" if hold else "the next refresh continues from there"
     say(f"{group}: seq {done} has the contents of seq {seq}; {then}")
 
 
@@ -66,7 +66,7 @@ def gc(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Delete what no kept or leased refresh needs."""
+    """Delete files that no kept refresh needs."""
     from foreset.cli.opening import opened
     from foreset.cli.output import say, say_json
 
@@ -86,9 +86,9 @@ def verify(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Recompute rows of what is published now, and compare.
+    """Recompute published rows from the sources, and compare.
 
-    They are recomputed from the versions of sources that the last refresh read.
+    It reads the versions of the sources that the last refresh read.
     """
     from foreset.cli.exits import Exit
     from foreset.cli.opening import opened
@@ -109,7 +109,7 @@ def verify(
 
 
 def doctor(*, fix: Fix = False, json: AsJson = False, warehouse: Warehouse = WAREHOUSE) -> None:
-    """Examine machine and warehouse; each fault comes with its fix."""
+    """Check machine and warehouse; say how to fix each problem."""
     from foreset.cli.exits import Exit
     from foreset.cli.output import complain, say, say_json
     from foreset.doctor import Status, examine, mend

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from foreset.ir.terms import Row
     from foreset.questions.why import Published
 
-Tuple = Annotated[str, typer.Argument(metavar="TUPLE", help="The row: its values in order, as 'a, 3, NULL'.")]
-Limit = Annotated[int, typer.Option("--limit", min=1, help="At most so many derivations of a row.")]
-Depth = Annotated[int, typer.Option("--depth", min=1, help="At most so many rows below each other.")]
-Every = Annotated[bool, typer.Option("--all", help="All derivations of rows below too, not one of each.")]
+Tuple = Annotated[str, typer.Argument(metavar="TUPLE", help="The row: its values in order, such as 'a, 3, NULL'.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, help="How many derivations of a row to show.")]
+Depth = Annotated[int, typer.Option("--depth", min=1, help="How many levels of rows to show.")]
+Every = Annotated[bool, typer.Option("--all", help="Show all derivations of the rows below, not one of each.")]
 
 
 def why(
@@ -32,9 +32,9 @@ def why(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Say why a row is in a view, down to rows of sources.
+    """Show why a row is in a view, down to rows of sources.
 
-    From the supports of the row where the view keeps them (`strategy: stdel`), by its rules elsewhere.
+    If the view keeps derivations (`strategy: stdel`), it reads them; otherwise it evaluates the rules.
     """
     from foreset.cli.output import say, say_json
     from foreset.questions.proof_text import proof_lines
@@ -58,9 +58,9 @@ def why_not(
     specs: Specs = SPECS,
     warehouse: Warehouse = WAREHOUSE,
 ) -> None:
-    """Say why a row is not in a view: what each rule lacks.
+    """Show why a row is not in a view: what each rule lacks.
 
-    The rules that come closest are first.
+    The closest rules come first.
     """
     from foreset.cli.output import say, say_json
     from foreset.questions.proof_text import miss_lines

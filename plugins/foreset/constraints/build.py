@@ -100,7 +100,7 @@ def _sum(term: Term, scope: Scope) -> _Sum:
         case Const(value=value):
             sort = sort_of_value(value)
             if sort is None:
-                hint = "write a decimal such as 1.5; constraints are exact, doubles are not"
+                hint = "write a decimal such as 1.5: constraints are exact, and doubles are not"
                 raise BadConstraint(f"{value!r} cannot stand in a constraint", hint, term.span)
             constant = ticks(value, NUMBER if sort.kind == "number" else sort)
             if constant is None:
@@ -113,12 +113,14 @@ def _sum(term: Term, scope: Scope) -> _Sum:
         case Call(function="*", args=(left, right)):
             a, b = _sum(left, scope), _sum(right, scope)
             if a.terms and b.terms:
-                hint = "one side of `*` has to be a number; give the other variable a value by a ground literal"
+                hint = "one side of `*` must be a number, or have a value from a relation"
                 raise BadConstraint("a product of variables is not linear", hint, term.span)
             whole, factor = (a, b) if a.terms else (b, a)
             return _times(_numbers(whole, term.span), _numbers(factor, term.span).constant)
         case Call(function=function):
-            hint = "constraints know + - and * with a number; give its arguments values by a ground literal"
+            hint = (
+                "constraints can only add, subtract and multiply by a number; give its arguments values from a relation"
+            )
             raise BadConstraint(f"`{function}` cannot stand in a constraint", hint, term.span)
 
 

@@ -45,13 +45,13 @@ def _literals(one: object, rule: Rule, scope: Mapping[str, Variable], functions:
             call = _call(atom, scope, functions)
             yield Not(Constraint((call,), frozenset(_own(one, rule)) & frozenset(_variables(call))))
         case Negation():
-            hint = "give the negation a view of its own, over relations that are ground, and read that"
+            hint = "write the negation in a separate view of rows, and read that view"
             raise BadConstraint(f"`not {one.atom.relation}(...)` cannot stand beside constraints", hint, one.span)
         case Test(call=Call(function="&", args=inner), negated=True):
             parts = (comparison(written(call), scope) for call in inner if isinstance(call, Call))
             yield Not(constraint(parts))
         case Test():
-            hint = "give it a view of its own, over relations that are ground, and read that"
+            hint = "write it in a separate view of rows, and read that view"
             raise BadConstraint(f"`{print_literal(one)}` cannot stand in a constraint", hint, one.span)
         case _:
             return

@@ -225,7 +225,7 @@ def _warning(
         said.append(f"the last answer is kept for {len(kept)}, such as {_shown(min(kept, key=repr))}")
     if held:
         example = _shown(min(held, key=repr))
-        said.append(f"there is no answer yet for {len(held)}, such as {example}: what asks for it is held back")
+        said.append(f"there is no answer yet for {len(held)}, such as {example}: until then no row follows from it")
     why = next((one.message.removeprefix(f"{called} failed: ") for one in failed.values()), "")
     about = f"{called} failed for {len(failed)} of {asked} arguments ({why})" if failed else called
     return f"{about}; {'; '.join(said)}"

@@ -44,13 +44,13 @@ def from_environment(name: str) -> Connection:
     if not written:
         raise EnvironmentFault(
             f"connection `{name}` is not known here",
-            f"set AIRFLOW_CONN_{name.upper()}, as for Airflow",
+            f"set AIRFLOW_CONN_{name.upper()}, as you do for Airflow",
             worth_retrying=False,
         )
     try:
         return _from_json(name, written) if written.lstrip().startswith("{") else _from_uri(name, written)
     except (ValueError, TypeError, AttributeError) as error:
-        hint = "write a URI or JSON, as for Airflow; its text is not shown here"
+        hint = "write a URI or JSON, as you do for Airflow; its value may be secret, so it is not shown"
         told = f"connection `{name}` cannot be read ({type(error).__name__})"
         raise EnvironmentFault(told, hint, worth_retrying=False) from None
 

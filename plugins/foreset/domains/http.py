@@ -81,7 +81,7 @@ def get_json(
     except http.client.HTTPException as error:
         raise HttpRefused(f"`{host}` does not speak HTTP ({type(error).__name__})") from None
     except (ValueError, RecursionError):
-        raise HttpRefused(f"`{host}` answered something that is no JSON") from None
+        raise HttpRefused(f"`{host}` did not answer with JSON") from None
     finally:
         caller.close()
 

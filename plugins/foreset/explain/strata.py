@@ -119,7 +119,7 @@ def _facts(program: Program, layering: Layering, stratum: Stratum) -> StratumFac
         tuple(_nights(stratum)),
         stratum.aggregation is not None,
         supports=stratum.supported,
-        engine="in process: whoever answers is asked from there" if stratum.called else RULE,
+        engine="in process, which asks the domain" if stratum.called else RULE,
         base=base_reading(program, stratum.names[0]) if len(stratum.names) == 1 and not stratum.called else "",
     )
 
@@ -159,7 +159,7 @@ def _admission(stratum: Stratum, strategy: str) -> Admission:
     if strategy == "insert":
         return Admission(strategy, True, _when_insert(stratum))
     builds = strategy in COUNTED and _counters(stratum) is Counters.NONE
-    return Admission(strategy, True, "where declared: a recompute builds its counters first" if builds else "")
+    return Admission(strategy, True, "if declared; a recompute builds its counters first" if builds else "")
 
 
 def _when_insert(stratum: Stratum) -> str:

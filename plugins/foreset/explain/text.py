@@ -9,7 +9,7 @@ from foreset.explain.strata import Admission, Counters, StratumFacts, Taken, Vie
 
 WIDTH = 14
 _COUNTERS = {
-    Counters.KEPT: "kept: with each row, how many derivations it has",
+    Counters.KEPT: "kept: the number of derivations of each row",
     Counters.IMPLIED: "not needed: no row can have two derivations",
     Counters.NONE: "none",
 }
@@ -57,7 +57,7 @@ def stratum_text(stratum: StratumFacts) -> Iterator[str]:
     yield _fact("declared", ", ".join(sorted(declared)))
     yield from _block("rules", [rule for view in stratum.views for rule in view.rules.values()])
     yield from _block("strategies", list(map(_admission, stratum.strategies)))
-    yield from _block("taken on", _nights(stratum.auto))
+    yield from _block("choice", _nights(stratum.auto))
 
 
 def _laid_out(view: ViewFacts, *, alone: bool) -> str:

@@ -42,10 +42,10 @@ def wanted_types(text: str) -> dict[str, Type]:
         name, colon, kind = part.rpartition(":")
         known = parse_type(kind)
         if not colon or not name.strip():
-            raise UsageError(f"--columns: `{part}` has no type", "write `name:type`, as `zip:string,born:date`")
+            raise UsageError(f"--columns: `{part}` has no type", "write `name:type`, such as `zip:string,born:date`")
         if known is None:
             hint = did_you_mean(kind.strip(), TYPE_NAMES, f"types are: {', '.join(TYPE_NAMES)}")
-            raise UsageError(f"--columns: `{kind.strip()}` is no type", hint)
+            raise UsageError(f"--columns: there is no type `{kind.strip()}`", hint)
         found[name.strip()] = known
     return found
 
@@ -65,7 +65,7 @@ def plan(look: Look, wanted: Mapping[str, Type], there: Mapping[str, Type]) -> t
     for name, one in zip(names, look.columns, strict=True):
         kind = there.get(name) or types.get(name, one.type)
         if there and types.get(name, kind) != kind:
-            raise UsageError(f"--columns: `{name}` is {kind} in the table already", "leave it out, or use --replace")
+            raise UsageError(f"--columns: `{name}` is {kind} in the table", "leave it out, or use --replace")
         found.append(_planned(name, kind, one))
     return tuple(found)
 
@@ -83,7 +83,7 @@ def _same_columns(names: Sequence[str], there: Mapping[str, Type]) -> None:
     if new or lost:
         parts = [f"the files have {_list(new)} and the table has not"] if new else []
         parts += [f"the table has {_list(lost)} and the files have not"] if lost else []
-        raise UsageError("; ".join(parts), "--replace puts the files in place of the whole table, columns too")
+        raise UsageError("; ".join(parts), "--replace replaces the whole table, its columns too")
 
 
 def _list(names: Sequence[str]) -> str:
@@ -119,6 +119,6 @@ def _check_values(connection: duckdb.DuckDBPyConnection, columns: Sequence[Plann
         also = f" (and so with {_list([other.name for other, _, _ in faults[1:]])})" if faults[1:] else ""
         rows = f"{count:,} value{'s' * (count != 1)}"
         raise SourceError(
-            f"column `{one.name}` is to be {one.type}, and {rows} cannot be that exactly, such as {example!r}{also}",
-            f"mend the file, or take a type that fits, as `--columns {one.name}:string`",
+            f"column `{one.name}` should be {one.type}, but {rows} cannot be that exactly, such as {example!r}{also}",
+            f"correct the file, or give a type that fits, such as `--columns {one.name}:string`",
         )

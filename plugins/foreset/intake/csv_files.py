@@ -60,7 +60,9 @@ def _head(path: str, shown: str, delimiter: str) -> tuple[str, tuple[str, ...]]:
     names = [name.strip() or f"column {number}" for number, name in enumerate(names, 1)]
     for name in names:
         if [one.lower() for one in names].count(name.lower()) > 1:
-            raise SourceError(f"{shown}: two columns are called `{name}`", "name them differently in its first line")
+            raise SourceError(
+                f"{shown}: two columns are called `{name}`", "give them different names in the first line"
+            )
     return by, tuple(names)
 
 
@@ -79,5 +81,5 @@ def _recoded(path: str, encoding: str, into: Path) -> str:
     except LookupError:
         raise SourceError(f"there is no encoding `{encoding}`", "use one such as latin-1, cp1252 or utf-16") from None
     except UnicodeError as error:
-        raise SourceError(f"{path} is not {encoding}: {error}", "name its encoding with --encoding") from error
+        raise SourceError(f"{path} is not {encoding}: {error}", "give its encoding with --encoding") from error
     return str(into)

@@ -50,7 +50,9 @@ class Dialect:
 def find_files(text: str, wanted: str = "") -> Files:
     """The files that `text` names: one, all of a folder, or those of a pattern as `data/*.csv`."""
     if "://" in text:
-        raise UsageError(f"{text} is not on this machine", "copy it here first: `foreset import` reads local files")
+        raise UsageError(
+            f"{text} is not on this machine", "copy it here first: `foreset import` reads only local files"
+        )
     place = Path(text)
     if place.is_dir():
         inside = [path.relative_to(place) for path in sorted(place.rglob("*")) if path.is_file()]
@@ -66,13 +68,13 @@ def find_files(text: str, wanted: str = "") -> Files:
     formats = {wanted or _format(path) for path in found}
     if formats == {""} or "" in formats:
         odd = next(path for path in found if not _format(path))
-        raise UsageError(f"{odd}: its name does not say what it holds", "add `--format csv`, `parquet` or `json`")
+        raise UsageError(f"{odd}: its name does not tell its format", "add `--format csv`, `parquet` or `json`")
     if len(formats) > 1:
         raise UsageError(f"{text} has files of several formats: {', '.join(sorted(formats))}",
-                         "import one format at a time, as with `folder/*.csv`")  # fmt: skip
+                         "import one format at a time, for example `folder/*.csv`")  # fmt: skip
     if partitioned and formats != {"parquet"}:
         raise UsageError(f"{text} has folders with a `=` in their names, and {formats.pop()} files in them",
-                         "such folders become columns of Parquet files only; import them one by one")  # fmt: skip
+                         "only Parquet folders can have them; import the folders one by one")  # fmt: skip
     return Files(tuple(map(str, found)), formats.pop(), partitioned)
 
 
@@ -106,7 +108,7 @@ def reading(files: Files) -> Iterator[None]:
     except (duckdb.Error, UnicodeError) as error:
         name = files.paths[0] if len(files.paths) == 1 else f"{len(files.paths)} files"
         if isinstance(error, UnicodeError) or re.search(r"unicode|encod|utf-8", str(error), re.IGNORECASE):
-            raise SourceError(f"{name} is not UTF-8", "say what it is, as `--encoding latin-1`") from error
+            raise SourceError(f"{name} is not UTF-8", "give its encoding, for example `--encoding latin-1`") from error
         hint = "look at that place of the file"
         if files.format == "csv":
             hint += "; if its columns are apart by another character, name it, as `--delimiter ';'`"

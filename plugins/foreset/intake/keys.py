@@ -24,11 +24,11 @@ def check_key(connection: duckdb.DuckDBPyConnection, key: Sequence[str]) -> None
     (row,) = connection.execute(f"SELECT count(*) FROM {TYPED} WHERE {empty}").fetchall()
     if row[0]:
         raise SourceError(f"{row[0]:,} row{'s have' if row[0] > 1 else ' has'} no value in key {_shown(key)}",
-                          "name other columns with --key, or use --no-key")  # fmt: skip
+                          "give other columns with --key, or use --no-key")  # fmt: skip
     query = f"SELECT {names}, count(*) FROM {TYPED} GROUP BY {names} HAVING count(*) > 1 ORDER BY ALL LIMIT {SHOWN}"
     if found := connection.execute(query).fetchall():
         rows = ", ".join(f"({', '.join(map(print_value, one[:-1]))}) in {one[-1]} rows" for one in found)
-        raise SourceError(f"{_shown(key)} is no key: {rows}", "name other columns with --key, or use --no-key")
+        raise SourceError(f"{_shown(key)} is not a key: {rows}", "give other columns with --key, or use --no-key")
 
 
 def check_new(connection: duckdb.DuckDBPyConnection, key: Sequence[str]) -> None:
@@ -42,7 +42,7 @@ def check_new(connection: duckdb.DuckDBPyConnection, key: Sequence[str]) -> None
         rows = ", ".join(f"({', '.join(map(print_value, one))})" for one in shown)
         count = f"{row[0]:,} row{'s have' if row[0] > 1 else ' has'}"
         raise SourceError(f"{count} a key that the table has already, such as {rows}",
-                          "--upsert changes the rows that are there; nothing was written")  # fmt: skip
+                          "nothing was written; to change the rows that are there, use --upsert")  # fmt: skip
 
 
 def likely_key(connection: duckdb.DuckDBPyConnection, columns: Sequence[Planned], rows: int) -> str:

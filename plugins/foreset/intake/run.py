@@ -86,7 +86,7 @@ def import_files(
     if there is not None and wish.mode is Mode.CREATE:
         rows = "" if there.rows is None else f", {there.rows:,} rows"
         raise UsageError(
-            f"table {wish.table} is there already (version {there.table.version()}{rows})",
+            f"table {wish.table} exists already (version {there.table.version()}{rows})",
             "say what to do with it: --append adds the rows of the files, --upsert also changes rows by their key, "
             "--replace puts the files in place of all its rows",
         )
@@ -124,7 +124,7 @@ def _checked(connection: duckdb.DuckDBPyConnection, found: Found, wish: Wish) ->
     """Everything that can be wrong with the rows, before one is written."""
     if not found.key:
         if wish.mode is Mode.UPSERT:
-            raise UsageError("--upsert needs a key: it says which row is meant", "name it, as `--key id`")
+            raise UsageError("--upsert needs a key, to find the rows to change", "give it, for example `--key id`")
         return
     check_key(connection, found.key)
     if found.there is not None and wish.mode is Mode.APPEND:

@@ -26,7 +26,9 @@ def source_of(root: str, table: str, name: str = "") -> NewSource:
     columns = parse_columns(opened.schema().to_json())
     if is_signed(column.name for column in columns):
         group, _, view = table.strip("/").partition("/")
-        raise UsageError(f"{table} is a view", f"read it as a source with `view: {group}.{view}` instead of `table:`")
+        raise UsageError(
+            f"{table} is a view", f"to read it as a source, write `view: {group}.{view}` instead of `table:`"
+        )
     kept, left_out = _kept(columns)
     if not kept:
         raise UsageError(f"{table} has no column that rules can read", "; ".join(left_out))
@@ -35,7 +37,7 @@ def source_of(root: str, table: str, name: str = "") -> NewSource:
     key = tuple(by_name[one] for one in known) if all(one in by_name for one in known) else ()
     called = name or plain_name(table.rstrip("/").rpartition("/")[2])
     if not NAME.fullmatch(called) or called in RESERVED:
-        raise UsageError(f"`{called}` cannot be the name of a source", "take small letters, digits and underscores")
+        raise UsageError(f"`{called}` cannot be the name of a source", "use small letters, digits and underscores")
     types = {name: kind for name, column in kept.items() if (kind := column.type)}
     return NewSource(called, table.strip("/"), types, key, left_out)
 
@@ -59,21 +61,21 @@ def spec_of(specs: Path, group: str, file: Path | None) -> tuple[Path, bool]:
     """The spec that is meant, and whether it must be made."""
     if file is not None:
         if group:
-            raise UsageError("--group and --file exclude each other", "give one of them")
+            raise UsageError("--group and --file cannot be used together", "give one of them")
         if file.suffix not in SUFFIXES:
-            raise UsageError(f"{file} is no spec", "its name ends with .yaml")
+            raise UsageError(f"{file} is not a spec", "the name of a spec ends with .yaml")
         return file, not file.exists()
     loaded = load_folder(specs) if specs.is_dir() else ()
     names = {_group(one): Path(one.file) for one in loaded}
     if group:
         if not NAME.fullmatch(group):
-            raise UsageError(f"`{group}` cannot be the name of a group", "take small letters, digits and underscores")
+            raise UsageError(f"`{group}` cannot be the name of a group", "use small letters, digits and underscores")
         return names.get(group, specs / f"{group}.yaml"), group not in names
     if len(names) == 1:
         return next(iter(names.values())), False
     if not names:
-        raise UsageError("there is no spec yet", "name the group to make: `--group NAME`")
-    raise UsageError(f"there are {len(names)} groups: {', '.join(sorted(names))}", "say which: `--group NAME`")
+        raise UsageError("there is no spec yet", "give the new group a name: `--group NAME`")
+    raise UsageError(f"there are {len(names)} groups: {', '.join(sorted(names))}", "choose one: `--group NAME`")
 
 
 def _group(loaded: Loaded) -> str:
@@ -84,7 +86,10 @@ def added(place: Path, new: NewSource, *, made: bool) -> str:
     """The text of the spec with the source in it; nothing is written."""
     if made:
         if not NAME.fullmatch(place.stem):
-            raise UsageError(f"`{place.stem}` cannot be the name of a group", "the file has the name of its group")
+            raise UsageError(
+                f"`{place.stem}` cannot be the name of a group",
+                "the group gets the name of the file: use small letters, digits and underscores",
+            )
         text = first_spec(place.stem, new, "schema.json" if (place.parent / "schema.json").exists() else "")
         loaded = load_text(text, str(place))
         assert loaded.program is not None, tuple(loaded.report)

@@ -60,7 +60,7 @@ def place_of(root: str, table: str) -> str:
     """The path of a table below the warehouse."""
     parts = table.split("/")
     if not table.strip("/ ") or table.startswith(("/", "~")) or "\\" in table or "://" in table:
-        raise UsageError(f"`{table}` is no table below the warehouse", "write a path such as `sales/orders`")
+        raise UsageError(f"`{table}` is not a path below the warehouse", "write a path such as `sales/orders`")
     if ".." in parts or parts[0] == PRIVATE or not table.isprintable() or "`" in table:
         raise UsageError(f"`{table}` cannot be a table", "write a path such as `sales/orders`")
     return table_path(root, table.rstrip("/"))
@@ -72,11 +72,13 @@ def existing(path: str, table: str) -> Existing | None:
         opened = delta.open_table(path)
     if opened is None:
         if is_local(path) and Path(path).exists() and any(Path(path).iterdir()):
-            raise UsageError(f"{path} holds other files, and no table", "choose another name for the table")
+            raise UsageError(
+                f"the folder {path} has other files in it, not a table", "choose another name for the table"
+            )
         return None
     columns = parse_columns(opened.schema().to_json())
     if is_signed(column.name for column in columns):
-        raise UsageError(f"`{table}` is a view: refreshes write it", "choose another name for the table")
+        raise UsageError(f"`{table}` is a view, and only refreshes write views", "choose another name for the table")
     return Existing(opened, columns, key_of(opened), delta.rows_in(delta.listed_files(opened)))
 
 
@@ -104,7 +106,9 @@ def write(
             how = {"mode": "overwrite", "schema_mode": "overwrite"}
         _written(path if there is None else there.table, rows, how)
     except CommitFailedError as error:
-        raise Fenced(f"somebody else wrote to {path} meanwhile", "nothing was written; run it again") from error
+        raise Fenced(
+            f"somebody else wrote to {path} at the same time", "nothing was written; run the command again"
+        ) from error
     except OSError as error:
         raise EnvironmentFault(f"{path} cannot be written: {error.strerror or error}") from error
     except DeltaError as error:

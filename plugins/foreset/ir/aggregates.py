@@ -312,29 +312,29 @@ def _collect(kinds: tuple[Type, ...], _: Value) -> Plan | None:
 
 
 _SELF, _GOES, _ANEW = "invertible", "extremum", "anew"
-_EXACT = "invertible; of doubles anew"
+_EXACT = "invertible; for doubles anew"
 BUILTINS: Mapping[str, Aggregate] = {
     one.name: one
     for one in (
         Aggregate("count", 0, _count, "how many elements", "any", _SELF),
-        Aggregate("sum", 1, _sum, "their sum: a bigint of integers, ten digits more of decimals", "numbers", _EXACT),
-        Aggregate("avg", 1, _avg, "their mean: a double; of decimals a decimal", "numbers", _EXACT),
+        Aggregate("sum", 1, _sum, "their sum: a bigint for integers; for decimals ten digits more", "numbers", _EXACT),
+        Aggregate("avg", 1, _avg, "their mean: a double; for decimals a decimal", "numbers", _EXACT),
         Aggregate("min", 1, _extremum(Kind.LEAST), "the least value", "anything but arrays", _GOES),
         Aggregate("max", 1, _extremum(Kind.GREATEST), "the greatest value", "anything but arrays", _GOES),
-        Aggregate("stddev", 1, _deviation, "the standard deviation of a sample; NULL of fewer than two", "numbers",
+        Aggregate("stddev", 1, _deviation, "the standard deviation of a sample; NULL for fewer than two", "numbers",
                   _ANEW),
-        Aggregate("bool_and", 1, _truths(Kind.FALSES), "whether all are true", "booleans", _SELF),
-        Aggregate("bool_or", 1, _truths(Kind.TRUES), "whether one is true", "booleans", _SELF),
+        Aggregate("bool_and", 1, _truths(Kind.FALSES), "true if all are true", "booleans", _SELF),
+        Aggregate("bool_or", 1, _truths(Kind.TRUES), "true if at least one is true", "booleans", _SELF),
         Aggregate("arg_min", 2, _beside(Kind.LEAST, Kind.AT_LEAST),
-                  "of pairs (value, key) the value at the least key; of several the least", "anything but arrays",
-                  _GOES),
-        Aggregate("arg_max", 2, _beside(Kind.GREATEST, Kind.AT_GREATEST),
-                  "of pairs (value, key) the value at the greatest key; of several the greatest",
+                  "from pairs (value, key): the value with the least key; if there are several, the least",
                   "anything but arrays", _GOES),
-        Aggregate("string_agg", 1, _text, "the texts in order, joined", "text", _ANEW,
+        Aggregate("arg_max", 2, _beside(Kind.GREATEST, Kind.AT_GREATEST),
+                  "from pairs (value, key): the value with the greatest key; if there are several, the greatest",
+                  "anything but arrays", _GOES),
+        Aggregate("string_agg", 1, _text, "the texts, sorted and joined", "text", _ANEW,
                   Parameter("separator", ("string",), ",")),
-        Aggregate("collect", 1, _collect, "the set itself, as a sorted array; of one component a list", "any",
-                  "invertible; of a component anew"),
+        Aggregate("collect", 1, _collect, "the set itself, as a sorted array; for one component a list", "any",
+                  "invertible; for a component anew"),
         Aggregate("median", 1, _median, "the middle value, interpolated: a double", "numbers", _ANEW),
         Aggregate("percentile", 1, _percentile, "the value at a share from 0 to 1, interpolated: a double", "numbers",
                   _ANEW, Parameter("share", ("int", "decimal", "double"), None, 0.0, 1.0)),

@@ -23,7 +23,7 @@ class DomainFunction:
     name: str
     args: tuple[Column, ...]
     results: tuple[Column, ...]
-    options: Mapping[str, str] = field(default_factory=dict)  # what the provider needs to know of it
+    options: Mapping[str, str] = field(default_factory=dict)  # settings of the provider for this function
     on_error: Literal["stop", "keep"] = "stop"
     max_age: float = 0.0  # seconds for which an older answer will do
     seconds: float = DEFAULT_SECONDS  # for one batch of calls

@@ -260,7 +260,8 @@ _NUMBERS = (
 
 _CHOICE = (
     Signature("least", 2, None, _ordered, "least(A, B, ...): the least that is not NULL", null_propagating=False),
-    Signature("greatest", 2, None, _ordered, "greatest(A, B, ...): likewise the greatest", null_propagating=False),
+    Signature("greatest", 2, None, _ordered, "greatest(A, B, ...): the greatest that is not NULL",
+              null_propagating=False),
     Signature("coalesce", 1, None, _common, "coalesce(A, B, ...): the first that is not NULL", null_propagating=False),
     Signature("is_null", 1, 1, _gives(BOOLEAN, _any), "is_null(X): X is NULL", predicate=True, null_propagating=False),
 )  # fmt: skip

@@ -72,9 +72,9 @@ def _hindrance(rule: Rule, atom: Atom, key: Sequence[int], view: View) -> str:
     lower = [literal for literal in rule.body if isinstance(literal, Atom) and literal is not atom]
     known = {v.name for literal in lower for v in literal_variables(literal)}
     if not all(isinstance(term, Const) or _is_among(term, known) for term in needed):
-        return "lower atoms do not bind every column of the recursive atom but those that are carried"
+        return "other relations do not bind each column of the recursive atom that is not carried along"
     if joining(rule, ends_at(rule, atom, key)) is None:
-        return "the columns that move are not joined by lower atoms, but multiplied"
+        return "other relations do not join the columns that move"
     if any(_compared_as(rule, term, view.columns[i].type) for term, i in zip(needed, key, strict=True)):
         return "a column of the view is compared in a wider type"
     if any(can_fail(literal) for literal in rule.body):

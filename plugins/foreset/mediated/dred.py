@@ -109,7 +109,7 @@ def _grow(program: Program, view: Sets, clauses: Iterable[Clause], within: Sets 
             limits.told(sum(map(len, now.values())))
         if sum(map(len, now.values())) > limits.entries:
             fact = f"the view has more than {limits.entries:,} entries"
-            raise EvaluationError(fact, "bound the variables of its recursion")
+            raise EvaluationError(fact, "limit the variables of its recursion, for example `X <= 1000`")
     raise AssertionError("counting has no end")
 
 

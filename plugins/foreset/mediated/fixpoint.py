@@ -81,7 +81,7 @@ def _fresh(found: Iterable[Entry], known: Mapping[Support, Entry], solvable: Sol
         if size > limits.entries:
             raise EvaluationError(
                 f"the view has more than {limits.entries:,} derivations",
-                "derivations that turn in a circle have no end; keep such views without supports (`strategy: dred`)",
+                "derivations in a circle never end; use `strategy: dred` for such views",
             )
     return fresh
 

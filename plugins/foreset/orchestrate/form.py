@@ -10,10 +10,10 @@ from foreset.errors import UsageError
 from foreset.plan.frozen import VERIFY_SAMPLE, Request
 
 MODES = {
-    "auto": "auto: whatever is cheaper, view by view",
-    "incremental": "incremental: recompute only where history is missing",
-    "strict": "strict: fail rather than recompute",
-    "recompute": "recompute: every view that can have changed, in full",
+    "auto": "auto: the cheapest way for each view",
+    "incremental": "incremental: recompute only if history is missing",
+    "strict": "strict: fail instead of recomputing",
+    "recompute": "recompute: compute every view that can have changed again",
 }
 
 
@@ -26,7 +26,7 @@ def form() -> dict[str, Param]:
             title="Mode",
             enum=list(MODES),
             values_display=MODES,
-            description="How free the choice of strategies is. The differences that come out are the same.",
+            description="How to choose the strategies. The published rows are the same in each mode.",
         ),
         "verify": Param(
             str(VERIFY_SAMPLE),
@@ -35,14 +35,14 @@ def form() -> dict[str, Param]:
             pattern="^([0-9]{1,6}|full|off)$",
             examples=["200", "2000", "full", "off"],
             description="How many rows to recompute from the sources before anything is published. "
-            "Or: full, every view; off, nothing.",
+            "Or: full, all rows; off, none.",
         ),
         "note": Param(
             None,  # the form takes an empty text for one that is missing
             type=["null", "string"],
             title="Note",
             maxLength=500,
-            description="Why this run; kept in the manifest beside the refresh.",
+            description="The reason for this run; the manifest keeps it.",
         ),
         "dry_run": Param(
             False,
@@ -57,16 +57,16 @@ def form() -> dict[str, Param]:
             section="Correct a view",
             maxLength=2000,
             examples=["reachable delete X = 6", 'suspect insert X = "Ann", Y = "Bob"', "undo 3"],
-            description="Take rows out of a view, or put rows in, against what its rules say: VIEW delete REGION, "
-            "VIEW insert REGION, or undo NUMBER. It outlasts every refresh; the note says why.",
+            description="Remove rows from a view, or insert rows, whatever its rules say: VIEW delete REGION, "
+            "VIEW insert REGION, or undo NUMBER. Later refreshes keep it; write the reason into the note.",
         ),
         "force": Param(
             False,
             type="boolean",
             title="Take over",
             section="In trouble",
-            description="Take over from a refresh of this group that seems to be at work. It will be fenced: "
-            "it cannot publish any more, even if it is alive.",
+            description="Take over from a refresh of this group that still seems to run. "
+            "That refresh cannot publish any more.",
         ),
     }
 
@@ -91,4 +91,6 @@ def edit_of(said: str, why: str) -> dict[str, object] | None:
         return {"undo": int(words[1]), **evidence}
     if len(words) == 3 and words[1] in ("delete", "insert"):
         return {"view": words[0], "kind": words[1], "region": words[2], **evidence}
-    raise UsageError(f"`{said}` is no correction", "write `VIEW delete REGION`, `VIEW insert REGION` or `undo NUMBER`")
+    raise UsageError(
+        f"`{said}` is not a correction", "write `VIEW delete REGION`, `VIEW insert REGION` or `undo NUMBER`"
+    )

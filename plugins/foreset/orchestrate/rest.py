@@ -71,7 +71,7 @@ class Airflow:
 
     def _asked(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:  # noqa: ANN401 - whatever JSON holds
         if not self.url.startswith(("http://", "https://")):
-            raise EnvironmentFault(f"{self.url} is no address of an Airflow", "give it as https://host:port")
+            raise EnvironmentFault(f"{self.url} is not the address of an Airflow", "give it as https://host:port")
         headers = {"Accept": "application/json", "Content-Type": "application/json"}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
@@ -88,7 +88,7 @@ class Airflow:
                 if left:
                     continue
                 reason = getattr(error, "reason", error)
-                hint = "start one with `foreset up`, or name yours with --url or FORESET_AIRFLOW_URL"
+                hint = "start one with `foreset up`, or give the address of yours with --url or FORESET_AIRFLOW_URL"
                 raise EnvironmentFault(f"no Airflow answers at {self.url}: {reason}", hint) from error
         return json.loads(text) if text else None
 

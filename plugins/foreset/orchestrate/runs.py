@@ -92,7 +92,7 @@ def wait(airflow: Airflow, group: str, run_id: str, tell: Tell = lambda _: None,
             if time.monotonic() - silent_since > SILENCE_S:
                 raise
         if time.monotonic() > deadline:
-            hint = "it goes on; wait for it with the same --run-id"
+            hint = "the run continues; to wait for it, repeat the command with the same --run-id"
             raise EnvironmentFault(f"run {run_id} has not ended after {limit_s:.0f} s", hint)
         time.sleep(POLL_S)
 

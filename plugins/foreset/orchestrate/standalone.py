@@ -85,7 +85,7 @@ def environment(project: Project, home: Home, port: int, base: Mapping[str, str]
 def start(project: Project, home: Home) -> Running:
     """Start it in a session of its own, and say where it will answer."""
     if (running := home.running()) is not None:
-        raise EnvironmentFault(f"an Airflow runs here already: {running.url}", "end it with `foreset down`")
+        raise EnvironmentFault(f"an Airflow is running here already: {running.url}", "end it with `foreset down`")
     port = free_port(project.port)
     settings = environment(project, home, port)
     write_settings(home.folder)

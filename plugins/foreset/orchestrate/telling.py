@@ -33,10 +33,10 @@ def sentences(stage: Stage, facts: Facts) -> Iterator[str]:
     """The outcome of a stage."""
     status = facts.get("status")
     if stage not in (CLOSE, COMMIT) and status == Status.COMMITTED:
-        yield f"this refresh was committed before, as seq {facts['seq']}: there is nothing left to do"
+        yield f"this refresh was committed before, as seq {facts['seq']}: there is nothing more to do"
         return
     if status == Status.HELD:
-        yield f"{facts['reason']}: nothing is done; {facts['hint']}" if stage == OPEN else "the group is on hold"
+        yield f"{facts['reason']}: nothing to do; {facts['hint']}" if stage == OPEN else "the group is on hold"
         return
     if "because" in facts and status not in {ending.status for ending in stage.ends}:
         yield f"{facts['because']}: there is nothing to do"
@@ -47,7 +47,7 @@ def sentences(stage: Stage, facts: Facts) -> Iterator[str]:
             yield f"Spark ({facts['spark']}): {facts['answers']}{starts}"
         case "open":
             yield f"opened for seq {facts['seq']} (epoch {facts['epoch']}); the plan is frozen in {facts['run']}"
-            yield from (f"{view} is built anew: {why}" for view, why in facts["rebuild"].items())
+            yield from (f"{view} is rebuilt: {why}" for view, why in facts["rebuild"].items())
         case "capture":
             yield from _captured(facts)
         case "stratum":
@@ -73,7 +73,7 @@ def _captured(facts: Facts) -> Iterator[str]:
         counts = f"read as a whole{rows}" if one["taken_whole"] else f"+{one['inserted']:,} -{one['deleted']:,}{rows}"
         yield f"{name}: {counts}" + (f" ({one['reason']})" if one["reason"] else "")
     if facts["status"] == Status.UNCHANGED:
-        yield f"no source has moved since seq {facts['seq']}: the refresh ends here"
+        yield f"no source has changed since seq {facts['seq']}: the refresh ends here"
         return
     if facts["idle"]:
         yield f"no change reaches the strata {', '.join(map(str, facts['idle']))}: they are skipped"

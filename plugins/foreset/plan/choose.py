@@ -127,7 +127,7 @@ def _own_way(stratum: Stratum, situation: Situation) -> Choice:
         return Choice(stratum.own_way, "it asks domains in each refresh: their answers may have changed")
     changed = _changed(stratum, situation)
     return (
-        Choice(stratum.own_way, f"{_summary(changed)}; derived anew, and compared")
+        Choice(stratum.own_way, f"{_summary(changed)}; derived again, and compared")
         if changed
         else Choice("skip", NOTHING)
     )
@@ -143,11 +143,11 @@ def upkeep(stratum: Stratum) -> str:
     assert stratum.aggregation is not None
     match stratum.aggregation.upkeep:
         case Upkeep.INVERTIBLE:
-            return "folded into the groups that it touches"
+            return "applied to the groups that changed"
         case Upkeep.EXTREMUM:
-            return "folded into the groups that it touches; those that lose their extremum are gathered anew"
+            return "applied to the groups that changed; a group that loses its minimum or maximum is computed again"
         case Upkeep.ANEW:
-            return "the groups that it touches are gathered anew"
+            return "the groups that changed are computed again"
 
 
 def _declared(stratum: Stratum) -> str:
@@ -160,7 +160,7 @@ def _named(stratum: Stratum, situation: Situation, strategy: str, *, only_grows:
     taken = "stdel" if strategy in SUPPORTED else strategy
     problem = refusal(stratum, taken)
     if strategy == "insert" and not only_grows:
-        problem = "deletions reach it, and `insert` has no deletion phase"
+        problem = "deletions reach it, and `insert` cannot delete rows"
     if problem:
         return Choice("dred", f"{because}, but {problem}")
     if strategy in COUNTED and not situation.counters:
@@ -205,7 +205,7 @@ def _too_big(strategy: str, situation: Situation, changed: Mapping[str, Size]) -
             return f"{told}, a recompute took {recomputed:.1f} s"
         return ""
     if delta > rows:  # most are new, so a share of what was there would be no share
-        return f"{delta:,} rows changed, more than the {rows:,} that it read in all before"
+        return f"{delta:,} rows changed, more than the {rows:,} rows that it read in all before"
     if delta > RECOMPUTE_SHARE * rows:
         share = 100 * delta / rows
         return f"{delta:,} of {rows:,} rows that it reads changed ({share:.0f} %): more than {RECOMPUTE_SHARE:.0%}"
@@ -215,15 +215,15 @@ def _too_big(strategy: str, situation: Situation, changed: Mapping[str, Size]) -
 def _incremental(stratum: Stratum, situation: Situation, changed: Mapping[str, Size], *, only_grows: bool) -> Choice:
     what = _summary(changed)
     if _spreads(stratum, situation, changed, only_grows=only_grows):
-        return Choice("spread", f"{what}; recursive, with columns carried along and few rows below")
+        return Choice("spread", f"{what}; recursive, with columns that it carries along unchanged, and few rows below")
     if only_grows and not situation.counters:
-        return Choice("insert", f"{what}: nothing can go, so there is no deletion phase")
+        return Choice("insert", f"{what}: no row can go, so there is no deletion phase")
     if situation.counters:
         if stratum.recursive:
             return Choice("dredc", f"{what}; recursive, and its derivations are counted")
         return Choice("counting", f"{what}; not recursive, and its derivations are counted")
     if not refusal(stratum, "dredf"):
-        return Choice("dredf", f"{what}; recursive: rows on no circle stay while a derivation holds them")
+        return Choice("dredf", f"{what}; recursive: a row that is on no circle stays while it has another derivation")
     kind = "recursive" if stratum.recursive else "not recursive"
     return Choice("dred", f"{what}; {kind}, without stored counters")
 

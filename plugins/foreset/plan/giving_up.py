@@ -20,7 +20,7 @@ class Patience:
     def check(self, relation: str, deleted: int | None, old: int | None) -> None:
         """Raise where more has gone than that; None is not known."""
         if deleted and old and deleted > max(self.share * old, self.rows):
-            raise GivenUp(f"a deletion first took {deleted:,} of the {old:,} rows of {relation}, and was given up")
+            raise GivenUp(f"a deletion would first remove {deleted:,} of the {old:,} rows of {relation}: too many")
 
 
 MOST_SPREAD = 4_000_000  # rows of what a view spreads from and along, before and after: they are held in memory
@@ -31,13 +31,13 @@ def check_spread(relation: str, rows: int | None) -> None:
     """Raise where the relations along which `relation` spreads are not small; None is not known."""
     if rows is None or rows > MOST_SPREAD:
         told = "an unknown number of" if rows is None else f"{rows:,}"
-        raise GivenUp(f"{relation} would have spread along {told} rows, and more than {MOST_SPREAD:,} are too many")
+        raise GivenUp(f"{relation} would have to follow {told} rows; the limit is {MOST_SPREAD:,}")
 
 
 def check_moved(relation: str, rows: int) -> None:
     """Raise where so many rows of `relation` moved that they should not go by way of the driver."""
     if rows > MOST_MOVED:
-        raise GivenUp(f"more than {MOST_MOVED:,} rows of {relation} moved, too many to pass through the driver")
+        raise GivenUp(f"more than {MOST_MOVED:,} rows of {relation} changed, too many for the driver")
 
 
 # Rows cost Spark little beside rounds. In process rows are all there is, and a recompute makes a million a second.
@@ -47,4 +47,4 @@ OF_SPARK, IN_MEMORY = Patience(0.1, 100_000), Patience(0.05, 20_000)
 def endless(views: Iterable[str], max_rounds: int) -> tuple[str, str]:
     """What to say when a recursion does not end."""
     fact = f"the recursion of {', '.join(views)} has not ended after {max_rounds} rounds"
-    return fact, "bound the arithmetic in its rules, or raise `max_rounds:` in the spec"
+    return fact, "limit the arithmetic in its rules, for example `N < 100`, or raise `max_rounds:` in the spec"

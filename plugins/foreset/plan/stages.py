@@ -33,8 +33,8 @@ class Ending:
 
 ON_HOLD = Ending("the group is on hold", Status.HELD)
 COMMITTED_BEFORE = Ending("this refresh was committed before", Status.COMMITTED)
-NOTHING_MOVED = Ending("no source had moved", Status.UNCHANGED)
-NOTHING_NEW = Ending("no source had moved, and no domain had news", Status.UNCHANGED)
+NOTHING_MOVED = Ending("no source had changed", Status.UNCHANGED)
+NOTHING_NEW = Ending("no source had changed, and no domain had new answers", Status.UNCHANGED)
 TRIAL = Ending("it was only tried", Status.DRY_RUN)
 
 

@@ -51,20 +51,20 @@ def refusal(stratum: Stratum, strategy: str) -> str:
     if stratum.own_way:
         return "" if strategy == stratum.own_way else "it holds constraints, or what a domain answers"
     if stratum.aggregation and strategy not in ("aggregate", "recompute"):
-        return "its rows are groups, into which only `aggregate` folds a change"
+        return "it holds groups, which only `aggregate` maintains"
     if strategy == "aggregate" and not stratum.aggregation:
         return "it holds no groups"
     if strategy == "counting" and stratum.recursive:
-        return "a recursive stratum can count unfounded derivations: a row may help to derive itself"
+        return "in a recursive view a row may help to derive itself, so its count could stay above zero"
     if strategy in ("counting", "dredf", "spread") and stratum.supported:
-        return "its derivations are kept one by one: `stdel` follows them"
+        return "it keeps each derivation as a row, which only `stdel` uses"
     return _CONDITIONS[strategy](stratum) if strategy in _CONDITIONS else ""
 
 
 def _no_key(stratum: Stratum) -> str:
     """Why recursion cannot be seen in keys."""
     if shield_of(stratum) is None:
-        return "it is for one recursive view with a column that lower atoms bind wherever the recursion moves"
+        return "it needs one recursive view with a column that other relations bind in each recursive rule"
     return ""
 
 
@@ -79,7 +79,7 @@ def _unsupported(stratum: Stratum) -> str:
     if stratum.cyclic and shield_of(stratum) is None:
         return "a row may help to derive itself, and no column shows where"
     if stratum.blurred:
-        return "two rows below may be one to it: a variable is wider than a column that it reads"
+        return "it cannot tell two rows apart: a variable has a wider type than a column that it reads"
     if footing(stratum) is None:
         declared = "stdel-acyclic" if stratum.cyclic else "stdel"
         return f"its derivations are kept only where the view declares `strategy: {declared}`"

@@ -34,7 +34,7 @@ def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
     for view in program.views:
         pin = row.views.get(view.name)
         if pin is not None and not fits(pin, view.columns):
-            hint = f"run `foreset refresh {layout.group}`: it builds and verifies the view anew"
+            hint = f"run `foreset refresh {layout.group}`: it builds and verifies the view again"
             raise UsageError(f"`{view.name}` was published with other columns than the spec has now", hint)
         if pin is not None and not layering.of(view.name).own_way:
             staged[view.name] = Staged(
@@ -50,7 +50,7 @@ def audit(layout: Layout, spec: tuple[str, str], size: int) -> Verdict:
             return plain(pinned(layout, source, row.sources[name]))
         except SparkOnly as error:
             fact = f"source `{name}` has a table feature that only Spark reads"
-            raise SourceError(fact, "verify during a refresh") from error
+            raise SourceError(fact, "use `foreset refresh --verify`, which can use Spark") from error
 
     sizes = {name: pin.rows for name, pin in row.views.items()}
     with closing(SourceFacts(program.columns_of(), opener)) as facts:

@@ -56,7 +56,7 @@ def _held(row: Row, view: str, columns: Sequence[Column]) -> Row:
         try:
             coerce(value, column.type)
         except Misfit as misfit:
-            hint = f"declare `{column.name}` wider, bound it in the rules, or ask for less"
+            hint = f"give `{column.name}` a wider type, limit it in the rules, or ask for less"
             raise EvaluationError(f"column `{column.name}` of `{view}` cannot hold a value: {misfit}", hint) from None
     return row
 
@@ -65,8 +65,8 @@ def regions(layout: Layout, spec: tuple[str, str], view: str, where: str, at: in
     """What is known of the rows of a view that satisfy `where`, as constraints: for regions without end."""
     columns, entries = _entries(layout, view, at)
     if len(declared(columns)) == len(columns):
-        hint = f"`foreset show {layout.group}.{view}` and `rows(...)` have them"
-        raise UsageError(f"`{view}` holds rows, and no regions", hint)
+        hint = f"`foreset show {layout.group}.{view}` shows them"
+        raise UsageError(f"`{view}` holds rows, not ranges", hint)
     own, within = variables_of(declared(columns)), region(where, view, columns)
     parts = (canonical(conjunction(from_row(row, own), within)) for row in entries)
     with _answers(layout, spec) as answers:
@@ -93,7 +93,7 @@ def region(where: str, view: str, columns: Sequence[Column]) -> Constraint:
         return read_constraint(where, variables_of(known), in_capitals=True) if where else TRUE
     except BadConstraint as wrong:
         told = ", ".join(f"{column.name} {column.type}" for column in declared(columns))
-        message = f"`{where}` is no condition on the columns of `{view}`: {wrong.message}"
+        message = f"`{where}` is not a condition on the columns of `{view}`: {wrong.message}"
         raise UsageError(message, f"its columns are {told}") from None
 
 

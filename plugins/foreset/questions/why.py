@@ -49,7 +49,7 @@ def why(published: Published, row: Row, *, limit: int = 10, depth: int = 10, eve
     """The derivations of a row that is there."""
     if not published.has(row):
         shown = f"{published.view.name}({', '.join(map(print_value, row))})"
-        raise UsageError(f"{shown} is not in refresh {published.seq}", "`foreset why-not` says what it lacks")
+        raise UsageError(f"{shown} is not in refresh {published.seq}", "`foreset why-not` shows what it lacks")
     return published.prover.why((published.view.name, row), limit=limit, depth=depth, every=every)
 
 
@@ -57,7 +57,7 @@ def missing(published: Published, row: Row) -> tuple[Miss, ...]:
     """What each rule lacks for a row that is not there."""
     if published.has(row):
         shown = f"{published.view.name}({', '.join(map(print_value, row))})"
-        raise UsageError(f"{shown} is in refresh {published.seq}", "`foreset why` says how it follows")
+        raise UsageError(f"{shown} is in refresh {published.seq}", "`foreset why` shows how it follows")
     return why_not(published.view, row, published.prover.bodies)
 
 
@@ -80,7 +80,7 @@ def published(layout: Layout, spec: tuple[str, str], name: str, at: int | None =
         source = next((source for source in program.sources if source.name == relation), None)
         if source is None:
             raise UsageError(
-                f"refresh {row.seq} has no rows of {relation}", "the spec has changed since: refresh first"
+                f"refresh {row.seq} has no rows of {relation}", "the spec has changed since then: refresh first"
             )
         try:
             return files.plain(located.pinned(layout, source, row.sources[relation]))
@@ -92,7 +92,8 @@ def published(layout: Layout, spec: tuple[str, str], name: str, at: int | None =
     plain = next(view for view in whole.views if view.name == name)
     if plain.constrained:
         raise UsageError(
-            f"`{name}` is kept by constraints, not by rows", f"`foreset show {layout.group}.{name}` has them"
+            f"`{name}` is a view of constraints: `why` is for views of rows",
+            f"`foreset show {layout.group}.{name}` shows what it holds",
         )
     columns = program.columns_of()
     bodies = Bodies(SourceFacts(columns, opener), columns)

@@ -35,7 +35,7 @@ def checked(record: dict[str, Any], what: str) -> dict[str, Any]:
     if not isinstance(written, int) or written > FORMAT:
         raise EnvironmentFault(
             f"{what} was written by a newer Foreset, in format {written}; this release reads formats up to {FORMAT}",
-            "use that release or a later one for this warehouse",
+            "use that release, or a later one, for this warehouse",
             worth_retrying=False,
         )
     return record

@@ -72,8 +72,9 @@ def _advice(context: Context, mismatches: Sequence[Mismatch]) -> str:
     own = {name for one in made if one for name in one.own}
     if own:
         named = ", ".join(f"`{name}`" for name in sorted(own))
-        return f"`remove` or `merge` of {named} is not what gathering anew gives: correct it, or leave it out"
-    return "refresh with `--mode recompute` and report this run directory"
+        wrong = f"`remove` or `merge` of {named} is wrong: computing the group again gives another result"
+        return f"{wrong}; correct it, or leave it out"
+    return "run the refresh with `--mode recompute`; if it fails again, report this run directory"
 
 
 def _maintained(context: Context) -> list[str]:

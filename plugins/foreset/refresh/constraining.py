@@ -68,6 +68,6 @@ def _rows(context: Context, name: str) -> list[Row]:
     source = located(context, name, Version.NEW)
     table = here(context, source, arrow.table) if (source.rows or 0) <= MAX_ENTRIES else None
     if table is None or table.num_rows > MAX_ENTRIES:
-        hint = "views that are kept by constraints are for few rows: narrow them in a view of rows, and read that"
+        hint = "views of constraints are for few rows: select the rows that you need in a view of rows, and read it"
         raise EvaluationError(f"source `{name}` has more than {MAX_ENTRIES:,} rows", hint)
     return list(set(to_rows(table, source.columns)))

@@ -56,7 +56,7 @@ def _check(edit: Edit, program: Program) -> None:
         hint = did_you_mean(edit.view, views, f"it has: {', '.join(views)}")
         raise UsageError(f"group {program.group} has no view `{edit.view}`", hint)
     if edit.kind not in KINDS:
-        raise UsageError(f"an edit cannot `{edit.kind}`", "delete or insert")
+        raise UsageError(f"an edit cannot `{edit.kind}`", "use `delete` or `insert`")
     check_edit(edit, views[edit.view], constrained=views[edit.view].constrained)
 
 

@@ -122,5 +122,5 @@ def _agree(source: Source, found: Sequence[Row]) -> KeyBroken:
     shown = "; ".join("(" + ", ".join(f"{name} = {value}" for name, value in row) + ")" for row in pairs)
     return KeyBroken(
         f"source `{source.name}`: several rows have the key {shown}",
-        "nothing was published; mend the rows, or take `key` out of the spec",
+        "nothing was published; correct the rows, or remove `key` from the spec",
     )

@@ -40,13 +40,15 @@ def explained(error: BaseException, doing: str) -> BaseException:
         return error
     chain = list(_chain(error))
     if line := _found(chain, _DISK_FULL, _FULL):
-        return EnvironmentFault(f"the disk is full, during {doing}: {line}", f"make room; {AGAIN}")
+        return EnvironmentFault(f"the disk is full, during {doing}: {line}", f"free some space; {AGAIN}")
     if line := _found(chain, _FORBIDDEN, _DENIED):
         return EnvironmentFault(
-            f"access is denied, during {doing}: {line}", f"see who may write there; {AGAIN}", worth_retrying=False
+            f"access is denied, during {doing}: {line}", f"check who may write there; {AGAIN}", worth_retrying=False
         )
     if line := _found(chain, _SERVER_GONE, set()):
-        return EnvironmentFault(f"Spark went away, during {doing}: {line}", f"`foreset doctor` looks for why; {AGAIN}")
+        return EnvironmentFault(
+            f"Spark went away, during {doing}: {line}", f"`foreset doctor` looks for the cause; {AGAIN}"
+        )
     return error
 
 

@@ -122,7 +122,7 @@ def _past(run: Run) -> list[ManifestRow]:
 def _context(spark: SparkSession, run: Run, past: Sequence[ManifestRow], listen: Listener) -> Context:
     text = files.read_once(join(run.directory, PLAN))
     if text is None:
-        raise EnvironmentFault(f"run {run.run_id} has no plan", "run its open task again")
+        raise EnvironmentFault(f"run {run.run_id} has no plan", "run its `open` task again")
     plan = RefreshPlan.from_json(text)
     program, layering = understood(plan)
     previous = past[-1] if past else None

@@ -69,7 +69,7 @@ def attempt_told(layout: Layout, request: Request, phase: str = "open") -> Itera
 
 def note_ended(warehouse: str, group: str, request: Request, phase: str, error: BaseException | str | None) -> None:
     """Keep that a task of a scheduler has failed: it may have been killed before it could say so itself."""
-    silent = EnvironmentFault(str(error or "the task ended without a word"))
+    silent = EnvironmentFault(str(error or "the task ended without a message"))
     told = error if isinstance(error, BaseException) else silent
     known = next((one for one in (told, told.__cause__) if isinstance(one, ForesetError)), told)
     note_failure(Layout(absolute_warehouse(warehouse), group), request, getattr(known, PHASE, phase), known)

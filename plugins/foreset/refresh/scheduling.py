@@ -19,7 +19,9 @@ def width() -> int:
     """How many strata may be at work at the same time."""
     text = os.environ.get(VARIABLE, "") or str(WIDTH)
     if not text.isdecimal() or int(text) < 1:
-        raise UsageError(f"{VARIABLE} is {text!r}", f"how many strata may run at the same time: 1 or more ({WIDTH})")
+        raise UsageError(
+            f"{VARIABLE} is {text!r}", f"give how many strata may run at the same time: 1 or more (default {WIDTH})"
+        )
     return int(text)
 
 

@@ -204,7 +204,7 @@ def _committed(_: Context, outcome: manifest.Committed | AlreadyCommitted) -> Fa
 def _published(context: Context, record: PublishRecord) -> Facts:
     row = manifest.find_refresh(context.layout.root, context.layout.group, context.run.refresh_id)
     if row is None:
-        raise EnvironmentFault(f"refresh {context.run.refresh_id} is not committed", "run its commit task first")
+        raise EnvironmentFault(f"refresh {context.run.refresh_id} is not committed", "run its `commit` task first")
     views = {name: {"inserted": pin.inserted, "deleted": pin.deleted, "rows": pin.rows}
              for name, pin in row.views.items() if not is_hidden(name)}  # fmt: skip
     return {"seq": row.seq, "views": views, **codec.to_plain(record)}

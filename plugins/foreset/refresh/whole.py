@@ -99,7 +99,7 @@ class RefreshResult:
     @property
     def title(self) -> str:
         """The outcome in a line."""
-        done = {"unchanged": f"nothing has moved since seq {self.seq}", "dry-run": "nothing published (dry run)"}
+        done = {"unchanged": f"nothing has changed since seq {self.seq}", "dry-run": "nothing published (dry run)"}
         return f"{self.group}: {done.get(self.status, f'seq {self.seq} {self.status}')} in {self.seconds:.1f} s"
 
     def __repr__(self) -> str:
@@ -161,7 +161,7 @@ def _result(context: Context, status: Status, watch: Stopwatch) -> RefreshResult
     for stratum in context.layering.strata:
         record = context.mark(marks.stratum(stratum.number))
         for name in stratum.names:
-            views[name] = _view_result(record, name) if record else ViewResult(reason="no source has moved")
+            views[name] = _view_result(record, name) if record else ViewResult(reason="no source has changed")
     order = {view.name: _with_auxiliaries(context.program, view.name, views) for view in context.program.shown}
     asked, warnings = told_of_domains(context)
     return RefreshResult(

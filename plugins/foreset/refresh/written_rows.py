@@ -31,7 +31,7 @@ def row_of(view: View, given: str | Sequence[object] | Mapping[str, object]) -> 
     elif isinstance(given, Mapping):
         names = [column.name for column in view.columns]
         if set(given) != set(names):
-            raise UsageError(f"`{view.name}` has the columns {', '.join(names)}", "give a value for each of them")
+            raise UsageError(f"`{view.name}` has the columns {', '.join(names)}", "give one value for each column")
         values = [given[name] for name in names]
     else:
         values = _paired(view, given)
@@ -43,7 +43,7 @@ def _paired(view: View, values: Sequence[Any]) -> Sequence[Any]:
     if len(values) != len(view.columns):
         names = ", ".join(column.name for column in view.columns)
         hint = f"give a value for each of its columns, in their order: {names}"
-        raise UsageError(f"`{view.name}` has {len(view.columns)} columns, {len(values)} values were given", hint)
+        raise UsageError(f"`{view.name}` has {len(view.columns)} columns, but the row has {len(values)}", hint)
     return values
 
 
@@ -146,8 +146,8 @@ class _Reader:
             raise self._fault(f"expected `,` after value {len(found)}")
 
     def _fault(self, what: str) -> UsageError:
-        hint = "values stand in order, as 'a, 3, NULL'; text with commas or quotes stands in quotes, a set in [ ]"
-        return UsageError(f"`{self.text}` is no row: {what}, at character {self.at + 1}", hint)
+        hint = "write the values in order, as 'a, 3, NULL'; put quotes around text with commas, and [ ] around a set"
+        return UsageError(f"`{self.text}` is not a row: {what}, at character {self.at + 1}", hint)
 
 
 def _as_kind(text: str, kind: Type, *, bare: bool = False) -> object:

@@ -17,7 +17,7 @@ class State(StrEnum):
     """How far a refresh came."""
 
     COMMITTED = "committed"
-    UNCHANGED = "unchanged"  # no source had moved: nothing to publish
+    UNCHANGED = "unchanged"  # no source had changed: nothing to publish
     TRIAL = "dry-run"
     FAILED = "failed"
     FENCED = "fenced"  # another refresh came first

@@ -46,10 +46,10 @@ def _region(text: str, view: str, columns: tuple[Column, ...]) -> Constraint:
         found = read_constraint(text, variables_of(known), in_capitals=True)
     except BadConstraint as wrong:
         names = ", ".join(f"{column.name} {column.type}" for column in columns)
-        raise UsageError(f"`{text}` is no condition on the columns of `{view}`: {wrong.message}",
+        raise UsageError(f"`{text}` is not a condition on the columns of `{view}`: {wrong.message}",
                          wrong.hint or f"its columns are {names}") from None  # fmt: skip
     if not satisfiable(found):
-        raise UsageError(f"`{text}` can never hold", "nothing would be edited")
+        raise UsageError(f"`{text}` can never hold", "the edit would change nothing")
     return found
 
 
@@ -121,9 +121,9 @@ def with_edits(
     if wrong:
         commands = "; ".join(f"`{undo_command(program.group, one.edit)}`" for one in wrong)
         raise UsageError(
-            "the spec has changed, and these edits do not fit their views any more:"
+            "the spec has changed, and these edits no longer fit their views:"
             + "".join(f"\n  {unfit_text(program.group, one)}" for one in wrong),
-            f"take them back, and make them again as the views are now: {commands}",
+            f"undo them, and make them again with the new columns: {commands}",
         )
     of_view, also = _by_view(found), _by_view(active(shapes))
     plain = prepare(program).program
@@ -168,8 +168,8 @@ def inserted(edit: Edit, view: View) -> tuple[Row, ...]:
 def _rows(text: str, view: str, columns: tuple[Column, ...]) -> tuple[Row, ...]:
     lacking = [column.name for column in columns if sort_of(column.type) is None]
     if lacking:
-        raise UsageError(f"rows cannot be put into `{view}`: constraints do not know the type of `{lacking[0]}`",
-                         "give the correction as a source table of its own")  # fmt: skip
+        fact = f"rows cannot be inserted into `{view}`: constraints do not support the type of `{lacking[0]}`"
+        raise UsageError(fact, "put the correction into a source table")
     found = rows(_region(text, view, columns), variables_of(columns))
     return tuple(tuple(_fitting(value, c) for value, c in zip(row, columns, strict=True)) for row in found)
 
@@ -178,7 +178,9 @@ def _fitting(value: object, column: Column) -> Value:
     try:
         return coerce(value, column.type)
     except Misfit as wrong:
-        raise UsageError(f"`{column.name}` cannot hold it: {wrong}", f"the column is of type {column.type}") from None
+        raise UsageError(
+            f"the value does not fit column `{column.name}`: {wrong}", f"the column is of type {column.type}"
+        ) from None
 
 
 def _outside(rule: Rule, region: Constraint, view: View) -> Rule:

@@ -135,7 +135,7 @@ def _await_ready(builder: Any, name: str, patience_s: float) -> None:  # noqa: A
         grpc.channel_ready_future(channel).result(timeout=patience_s)
     except grpc.FutureTimeoutError as fault:
         raise EnvironmentFault(
-            f"{name} does not answer within {patience_s:.0f} s", "see that it runs and can be reached from here"
+            f"{name} does not answer within {patience_s:.0f} s", "check that it runs and can be reached from here"
         ) from fault
     finally:
         channel.close()

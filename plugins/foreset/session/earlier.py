@@ -48,6 +48,6 @@ def no_earlier_spark(warehouse: str) -> None:
     """Raise where the Spark of an earlier release works in the warehouse: its lock is not the one of today."""
     if not remove_earlier_state(warehouse):
         raise EnvironmentFault(
-            f"Spark, started by an earlier release of Foreset, is at work in {warehouse}",
-            "wait until its refreshes have ended, and run the same command again",
+            f"Spark, started by an earlier release of Foreset, is running in {warehouse}",
+            "wait until its refreshes end, and run the same command again",
         )

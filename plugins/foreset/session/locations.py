@@ -123,8 +123,8 @@ def guarded(files: StateFiles) -> StateFiles:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as fault:
         raise EnvironmentFault(
-            f"the right to write to the warehouse cannot be taken at {files.writer}: {fault.strerror}",
-            "make the warehouse writable for this user, or name another with --warehouse",
+            f"the write lock of the warehouse cannot be taken at {files.writer}: {fault.strerror}",
+            "make the warehouse writable for this user, or choose another one with --warehouse",
         ) from fault
     return files
 

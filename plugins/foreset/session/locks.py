@@ -139,7 +139,7 @@ def second_writer(files: StateFiles) -> EnvironmentFault:
     """Say who writes to the warehouse already, and why a second JVM may not."""
     holder = _note(files).get("holder", "another process")
     return EnvironmentFault(
-        f"{holder} writes to this warehouse already; on a local disk a second JVM would lose commits ({files.writer})",
+        f"{holder} already writes to this warehouse; on a local disk a second JVM would lose commits ({files.writer})",
         "work through that one (set FORESET_SPARK and FORESET_STATE as it has them), or end it first: "
         "`foreset doctor` shows it",
     )

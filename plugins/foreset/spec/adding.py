@@ -43,7 +43,7 @@ def with_source(text: str, file: str, new: NewSource) -> str:
     report = Report()
     node = compose(SourceText(file, text), report)
     if not isinstance(node, Entries):
-        raise UsageError(f"{file} cannot be read", f"`foreset check {file}` says why; mend it first")
+        raise UsageError(f"{file} cannot be read", f"`foreset check {file}` says why; correct it first")
     sources = node.get("sources")
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = text.rstrip(newline).split(newline)
@@ -128,7 +128,9 @@ def _end_of(lines: Sequence[str], first: int, node: Entries, key: Scalar) -> int
 def _in_braces(text: str, file: str, sources: Entries, new: NewSource) -> str:
     end = next(_closing(text, sources.start), None)
     if end is None:
-        raise UsageError(f"`sources` of {file} is written in braces that do not close", "write one source a line")
+        raise UsageError(
+            f"`sources` of {file} has an opening brace but no closing one", "write each source on its own line"
+        )
     columns = ", ".join(f"{name}: {_text(str(kind))}" for name, kind in new.columns.items())
     key = f", key: [{', '.join(new.key)}]" if new.key else ""
     entry = f"{new.name}: {{table: {_text(new.table)}, columns: {{{columns}}}{key}}}"

@@ -18,12 +18,12 @@ def names_nothing(span: Span) -> Diagnostic:
 def names_two(span: Span, first: str, second: str) -> Diagnostic:
     """Two expectations in one item: a dash is missing."""
     hint = "begin each expectation with `- `"
-    return Diagnostic("FS040", f"`{shown(first)}` and `{shown(second)}` stand in one item", span, hint)
+    return Diagnostic("FS040", f"`{shown(first)}` and `{shown(second)}` are in one item", span, hint)
 
 
 def unknown(name: str, span: Span, known: Collection[str]) -> Diagnostic:
     """No expectation that Foreset takes."""
-    hint = did_you_mean(name, known, "docs/quality.md lists those that there are")
+    hint = did_you_mean(name, known, "docs/quality.md lists all expectations")
     return Diagnostic("FS041", f"there is no expectation `{shown(name)}`", span, hint)
 
 
@@ -64,13 +64,13 @@ def misfit(text: str, span: Span, argument: str, wanted: str, hint: str = "") ->
 
 def bad_regex(span: Span, reason: str) -> Diagnostic:
     """Not an expression that both engines read."""
-    hint = "keep to what Python and Java share; put the text in single quotes, so that YAML leaves backslashes alone"
-    return Diagnostic("FS044", f"this is no regular expression: {reason}", span, hint)
+    hint = "use only what both Python and Java know; put the text in single quotes, so that YAML keeps backslashes"
+    return Diagnostic("FS044", f"this is not a regular expression: {reason}", span, hint)
 
 
 def needs_all(span: Span, what: str, hint: str) -> Diagnostic:
     """Reading the whole view costs more than the change did: it must be asked for."""
-    message = f"`{what}` speaks of the view as a whole, so changed rows alone cannot tell"
+    message = f"`{what}` is about the whole view, but only the changed rows are checked here"
     return Diagnostic("FS045", message, span, hint)
 
 
@@ -93,8 +93,8 @@ def several_bodies(span: Span) -> Diagnostic:
 
 def gathers(span: Span) -> Diagnostic:
     """Offending rows are single rows."""
-    hint = "make a view of it, and deny rows of that view"
-    return Diagnostic("FS047", "`deny` takes no aggregates", span, hint)
+    hint = "compute it in a separate view, and deny rows of that view"
+    return Diagnostic("FS047", "`deny` cannot have aggregates", span, hint)
 
 
 def no_such_view(span: Span, view: str, group: str, views: Collection[str]) -> Diagnostic:
@@ -112,5 +112,5 @@ def no_such_group(span: Span, group: str, groups: Collection[str]) -> Diagnostic
 
 def not_a_suite(span: Span, reason: str) -> Diagnostic:
     """A JSON file that Great Expectations did not write."""
-    hint = "write it with Great Expectations, or as docs/quality.md shows"
-    return Diagnostic("FS049", f"this is no suite of Great Expectations: {reason}", span, hint)
+    hint = "let Great Expectations write it, or see docs/quality.md"
+    return Diagnostic("FS049", f"this is not a suite of Great Expectations: {reason}", span, hint)

@@ -26,13 +26,15 @@ def _list(names: Sequence[str]) -> str:
 def internal(span: Span, what: str) -> Diagnostic:
     """Foreset itself crashed."""
     hint = f"please report it with this file; `foreset --debug check {span.file}` shows the traceback"
-    return Diagnostic("FS640", f"internal error: {what}: this is a fault of Foreset, not of this spec", span, hint)
+    return Diagnostic(
+        "FS640", f"internal error: {what}: this is a bug in Foreset, not an error in this spec", span, hint
+    )
 
 
 def broken_package(name: str, span: Span, what: str) -> Diagnostic:
     """An aggregate that an installed package offers and does not give."""
     message = f"aggregate `{name}` of an installed package cannot be loaded: {' '.join(what.split())[:200]}"
-    hint = "mend or remove the package that has the entry point `foreset.aggregates`"
+    hint = "repair or remove the package that has the entry point `foreset.aggregates`"
     return Diagnostic("FS643", message, span, hint)
 
 
@@ -63,9 +65,9 @@ def _yaml_hint(problem: str, line: str) -> str:
     if "cannot start any token" in problem:
         if "\t" in line:
             return "indent with spaces: YAML takes no tabs"
-        return "quote a text that begins with `%`, `@` or a back quote"
+        return "put quotes around a text that begins with `%`, `@` or a back quote"
     if "mapping values are not allowed" in problem:
-        return "quote the whole text, or use a `|` block: `: ` inside it reads as a key and its value"
+        return "put quotes around the whole text, or use a `|` block: YAML reads `: ` in it as a key and its value"
     if "could not find expected ':'" in problem:
         return "write a `:` and a space after the key"
     if "unexpected end of stream" in problem:
@@ -77,12 +79,12 @@ def _yaml_hint(problem: str, line: str) -> str:
 
 def bad_character(span: Span) -> Diagnostic:
     """YAML holds no control characters."""
-    return Diagnostic("FS004", "this is not YAML: control characters are not allowed", span, "take the character out")
+    return Diagnostic("FS004", "this is not YAML: control characters are not allowed", span, "remove the character")
 
 
 def empty_file(span: Span) -> Diagnostic:
     """Nothing but comments and space."""
-    return Diagnostic("FS005", "the file holds no spec", span, "begin with `group:`, `sources:` and `views:`")
+    return Diagnostic("FS005", "the file has no spec in it", span, "begin with `group:`, `sources:` and `views:`")
 
 
 def several_documents(span: Span) -> Diagnostic:
@@ -110,7 +112,7 @@ def too_deep(span: Span, limit: int) -> Diagnostic:
 
 def duplicate_key(name: str, span: Span, line: int) -> Diagnostic:
     """YAML readers keep one of the two in silence; which one, nobody knows."""
-    hint = f"it stands on line {line} already: remove or rename one of them"
+    hint = f"it is on line {line} already: remove or rename one of them"
     return Diagnostic("FS010", f"`{shown(name)}` is written twice", span, hint)
 
 
@@ -127,7 +129,7 @@ def wrong_kind(span: Span, where: str, wanted: str, found: str, hint: str = "") 
 
 def unknown_key(name: str, span: Span, where: str, known: Sequence[str]) -> Diagnostic:
     """A key that no reader would look at: mostly a slip of the finger."""
-    hint = did_you_mean(name, known, f"it takes {_list(known)}")
+    hint = did_you_mean(name, known, f"its keys are {_list(known)}")
     return Diagnostic("FS012", f"{where} has no key `{shown(name)}`", span, hint)
 
 
@@ -138,7 +140,7 @@ def missing_key(name: str, span: Span, where: str, example: str) -> Diagnostic:
 
 def bad_name(name: str, span: Span, what: str) -> Diagnostic:
     """Names become table, task and DAG names: one alphabet for all."""
-    hint = "use small letters, digits and `_`, beginning with a letter, at most 63 characters"
+    hint = "use small letters, digits and `_`; begin with a letter; at most 63 characters"
     return Diagnostic("FS014", f"`{shown(name)}` cannot be the name of a {what}", span, hint)
 
 
@@ -160,18 +162,18 @@ def out_of_range(value: str, span: Span, where: str, low: int, high: int) -> Dia
 
 def nothing_there(span: Span, where: str, hint: str) -> Diagnostic:
     """A list or mapping that must hold something."""
-    return Diagnostic("FS017", f"{where} holds nothing", span, hint)
+    return Diagnostic("FS017", f"{where} is empty", span, hint)
 
 
 def bad_schedule(text: str, span: Span, reason: str) -> Diagnostic:
     """Airflow would find out only when it loads the DAG."""
-    hint = 'write minute, hour, day, month, weekday as in "0 2 * * *", a preset as @daily, or null'
+    hint = 'write minute, hour, day, month and weekday, such as "0 2 * * *"; or a preset such as @daily; or null'
     return Diagnostic("FS018", f"`{shown(text)}` is not a schedule: {reason}", span, hint)
 
 
 def unknown_timezone(text: str, span: Span, known: Collection[str]) -> Diagnostic:
     """Not in the tz database."""
-    hint = did_you_mean(text, known, "write a name of the tz database, as Europe/Berlin")
+    hint = did_you_mean(text, known, "write a name such as Europe/Berlin")
     return Diagnostic("FS019", f"`{shown(text)}` is not a time zone", span, hint)
 
 
@@ -211,12 +213,12 @@ def own_view(text: str, span: Span) -> Diagnostic:
 def key_of_nothing(column: str, span: Span, source: str, known: Sequence[str]) -> Diagnostic:
     """A key is made of columns that are declared."""
     hint = did_you_mean(column, known, f"it has {_list(known)}")
-    return Diagnostic("FS029", f"source `{source}` has no column `{shown(column)}` for its key", span, hint)
+    return Diagnostic("FS029", f"source `{source}` has no column `{shown(column)}`, which its key names", span, hint)
 
 
 def key_twice(column: str, span: Span) -> Diagnostic:
     """A column is part of a key once."""
-    return Diagnostic("FS029", f"`{shown(column)}` stands in this key already", span, "remove it here")
+    return Diagnostic("FS029", f"`{shown(column)}` is in this key already", span, "remove it here")
 
 
 def key_inexact(column: str, span: Span, kind: str) -> Diagnostic:
@@ -227,12 +229,12 @@ def key_inexact(column: str, span: Span, kind: str) -> Diagnostic:
 
 def folded_rules(span: Span) -> Diagnostic:
     """Folding joins lines, so a comment would swallow the rest."""
-    return Diagnostic("FS024", "rules cannot stand in a folded `>` block", span, "use `|` instead of `>`")
+    return Diagnostic("FS024", "rules cannot be in a folded `>` block", span, "use `|` instead of `>`")
 
 
 def rule_became_mapping(span: Span) -> Diagnostic:
     """`: ` inside a list item makes a mapping of it."""
-    hint = "quote the whole rule, or use a `|` block: YAML reads `: ` as a key and its value"
+    hint = "put quotes around the whole rule, or use a `|` block: YAML reads `: ` as a key and its value"
     return Diagnostic("FS025", "this rule is not text but a YAML mapping", span, hint)
 
 
@@ -249,14 +251,17 @@ def declared_twice(name: str, span: Span, line: int) -> Diagnostic:
 def duplicate_group(group: str, span: Span, other: str) -> Diagnostic:
     """Two files would fight for one DAG and one folder."""
     return Diagnostic(
-        "FS027", f"group `{group}` is defined in {other} already", span, "one group is one file: rename it"
+        "FS027",
+        f"group `{group}` is defined in {other} already",
+        span,
+        "each group has one file: rename one of the two groups",
     )
 
 
 def group_is_not_file(group: str, span: Span, stem: str) -> Diagnostic:
     """Harmless, but nobody finds the file."""
     hint = f"rename the file to {group}.yaml, or the group to `{stem}`"
-    message = f"group `{group}` stands in a file of another name"
+    message = f"the file of group `{group}` has another name"
     return Diagnostic("FS028", message, span, hint, Severity.WARNING)
 
 
@@ -268,20 +273,20 @@ def test_of_unknown(name: str, span: Span, what: str, known: Collection[str]) ->
 
 def test_gives_view(name: str, span: Span, key: str) -> Diagnostic:
     """Only rules fill a view."""
-    hint = "give the rows of sources; what a view holds goes under `expect` or `state`"
-    return Diagnostic("FS031", f"`{key}` names the view `{name}`: rules alone say what is in it", span, hint)
+    hint = "give rows of sources here; write the rows of a view under `expect` or `state`"
+    return Diagnostic("FS031", f"`{key}` names the view `{name}`, but only its rules can fill a view", span, hint)
 
 
 def test_expects_source(name: str, span: Span, key: str) -> Diagnostic:
     """A source holds what it is given."""
     return Diagnostic(
-        "FS031", f"`{key}` names the source `{name}`", span, "name a view: a source holds what it is given"
+        "FS031", f"`{key}` names the source `{name}`", span, "name a view: a source has the rows that the test gives it"
     )
 
 
 def test_asserts_nothing(name: str, span: Span) -> Diagnostic:
     """It could never fail."""
-    hint = "add `expect` (the effects of the change) or `state` (the contents after it)"
+    hint = "add `expect` (the rows that the change adds and removes) or `state` (the rows after it)"
     return Diagnostic("FS032", f"test `{shown(name)}` expects nothing", span, hint)
 
 
@@ -293,7 +298,7 @@ def duplicate_test(name: str, span: Span, line: int) -> Diagnostic:
 def row_width(span: Span, relation: str, found: int, columns: Sequence[str]) -> Diagnostic:
     """A row with too few or too many values."""
     hint = f"its columns are {_list(columns)}"
-    return Diagnostic("FS034", f"a row of `{relation}` has {len(columns)} values, not {found}", span, hint)
+    return Diagnostic("FS034", f"`{relation}` has {len(columns)} columns, but this row has {found} values", span, hint)
 
 
 def row_is_not_list(span: Span, relation: str, found: str) -> Diagnostic:
@@ -310,7 +315,7 @@ def cell_misfit(text: str, span: Span, column: str, kind: str, hint: str) -> Dia
 # ---------------------------------------------------------------- domains
 def function_of_nothing(name: str, span: Span) -> Diagnostic:
     """There would be nothing to ask and nothing to say."""
-    hint = "give it `args:`, `results:`, or both, as {name: type}"
+    hint = "give it `args:`, `results:`, or both, each as {name: type}"
     return Diagnostic("FS906", f"function `{name}` has neither arguments nor results", span, hint)
 
 

@@ -149,7 +149,9 @@ class _Build(SetParts, CallParts):
         if isinstance(literal, Atom):
             return literal
         backwards = isinstance(literal, Comparison) and literal.op == "<" and isinstance(literal.right, Call)
-        hint = "write `:-`, not `<-`" if backwards else "write it as `view(X, Y) :- ...`; conditions belong to the body"
+        hint = (
+            "write `:-`, not `<-`" if backwards else "write the head as `view(X, Y) :- ...`, and conditions after `:-`"
+        )
         fault(faults.bad_head(at(literal), hint))
         return Atom("", (), span=literal.span)
 
@@ -166,11 +168,11 @@ class _Build(SetParts, CallParts):
             return replace(literal, negated=True, span=through(place(sign), at(literal)))
         if isinstance(literal, Atom):
             return Negation(literal, span=through(place(sign), at(literal)))
-        hint = "turn the comparison round: `!=` for `=`, `>=` for `<`"
+        hint = "write the opposite comparison: `!=` for `=`, `>=` for `<`"
         if isinstance(literal, SetOf):
-            hint = "give the aggregate a view of its own, and negate that"
+            hint = "compute the aggregate in a separate view, and negate that view"
         if isinstance(literal, Negation | DomainCall):
-            hint = "remove both: twice `not` is nothing"
+            hint = "remove both: two `not` cancel out"
         fault(faults.negated_comparison(place(sign), hint))
         return Negation(Atom("", ()), span=place(sign))
 

@@ -27,17 +27,19 @@ def unterminated_text(span: Span, hint: str) -> Diagnostic:
 
 def bad_symbol(text: str, span: Span, hint: str) -> Diagnostic:
     """A character without meaning in rules."""
-    return Diagnostic("FS202", f"`{shown(text)}` means nothing in a rule", span, hint)
+    return Diagnostic("FS202", f"`{shown(text)}` is not allowed in a rule", span, hint)
 
 
 def missing_comma(span: Span, between: str) -> Diagnostic:
     """Two things side by side."""
-    return Diagnostic("FS203", f"a comma is missing between {between}", span, "put a `,` before this")
+    return Diagnostic("FS203", f"a comma is missing between {between}", span, "write a `,` before this")
 
 
 def stray_comma(span: Span, place: str) -> Diagnostic:
     """A comma with nothing on one of its sides."""
-    return Diagnostic("FS203", f"nothing stands {place} this comma", span, "remove the comma, or write what is missing")
+    return Diagnostic(
+        "FS203", f"there is nothing {place} this comma", span, "remove the comma, or write what is missing"
+    )
 
 
 def missing_dot(span: Span, hint: str) -> Diagnostic:
@@ -52,7 +54,7 @@ def unclosed(span: Span) -> Diagnostic:
 
 def unclosed_in_brackets(span: Span) -> Diagnostic:
     """A YAML list in brackets cuts rules at their commas."""
-    hint = "inside `[...]` YAML cuts at commas: quote each rule, or begin each on a line of its own with `- `"
+    hint = "inside `[...]` YAML cuts at commas: put quotes around each rule, or write each on its own line after `- `"
     return Diagnostic("FS205", "this `(` is never closed", span, hint)
 
 
@@ -68,19 +70,19 @@ def missing_implies(span: Span, hint: str) -> Diagnostic:
 
 def empty_body(span: Span) -> Diagnostic:
     """`p(X) :-` and nothing more."""
-    return Diagnostic("FS208", "the body is empty", span, "write its conditions, or leave `:-` out to state a fact")
+    return Diagnostic("FS208", "the body is empty", span, "write the conditions after `:-`; for a fact, leave `:-` out")
 
 
 # ---------------------------------------------------------------- words
 def capital_relation(name: str, span: Span) -> Diagnostic:
     """Capitals are for variables."""
-    hint = aggregate_hint(name) or f"relations and functions are written small: `{name.lower().lstrip('_')}`"
+    hint = aggregate_hint(name) or f"names of relations and functions have small letters: `{name.lower().lstrip('_')}`"
     return Diagnostic("FS209", f"`{shown(name)}` is a variable and takes no arguments", span, hint)
 
 
 def capital_column(name: str, span: Span) -> Diagnostic:
     """Column names are written small."""
-    hint = f"columns are written small, as in `{name.lower().lstrip('_')}=X`; conditions stand outside"
+    hint = f"column names have small letters, as in `{name.lower().lstrip('_')}=X`; write a condition outside"
     return Diagnostic("FS209", f"`{shown(name)}` is a variable, not a column", span, hint)
 
 
@@ -101,23 +103,23 @@ def capital_constant(word: str, span: Span) -> Diagnostic:
 
 def wrong_operator(written: str, right: str, span: Span) -> Diagnostic:
     """An operator of another language."""
-    return Diagnostic("FS212", f"`{written}` is no operator", span, f"write `{right}`")
+    return Diagnostic("FS212", f"there is no operator `{written}`", span, f"write `{right}`")
 
 
 def wrong_negation(written: str, span: Span) -> Diagnostic:
     """A negation of another language."""
-    return Diagnostic("FS213", f"`{written}` does not negate", span, "write `not p(X)`, or `!=` to compare")
+    return Diagnostic("FS213", f"`{written}` is not a negation here", span, "write `not p(X)`, or `!=` to compare")
 
 
 def negated_comparison(span: Span, hint: str) -> Diagnostic:
     """`not X = 1`."""
-    return Diagnostic("FS213", "`not` stands before relations and boolean functions only", span, hint)
+    return Diagnostic("FS213", "`not` is allowed only before a relation or a boolean function", span, hint)
 
 
 def wrong_connective(written: str, span: Span) -> Diagnostic:
     """And, or in the words of other languages."""
     conjunction = written.lower() in ("and", "&", "&&")
-    hint = "write a comma" if conjunction else "write one rule for each alternative"
+    hint = "write a comma" if conjunction else "write a rule for each alternative"
     if written == "||":
         hint += "; texts are joined by concat(X, Y)"
     return Diagnostic("FS214", f"`{written}` does not join conditions", span, hint)
@@ -132,7 +134,7 @@ def mixed_arguments(span: Span) -> Diagnostic:
 
 def argument_twice(name: str, span: Span) -> Diagnostic:
     """One column cannot be two terms."""
-    hint = "compare the two values in a literal of its own"
+    hint = "compare the two values in a separate literal"
     return Diagnostic("FS216", f"the argument `{shown(name)}` is given twice", span, hint)
 
 
@@ -143,7 +145,7 @@ def named_in_function(function: str, span: Span) -> Diagnostic:
 
 def bad_number(text: str, span: Span) -> Diagnostic:
     """Digits and letters in one."""
-    hint = "numbers are written 12, 1.5 or 1e3; names begin with a letter, and text is quoted"
+    hint = "write numbers as 12, 1.5 or 1e3; begin names with a letter; put quotes around text"
     return Diagnostic("FS217", f"`{shown(text)}` is not a number", span, hint)
 
 
@@ -175,7 +177,9 @@ def other_head(name: str, view: str, span: Span, views: Collection[str]) -> Diag
 def fact_not_ground(variable: str, span: Span) -> Diagnostic:
     """A fact is for all values of a variable: not a relation that can be stored."""
     hint = "add a body after `:-` that gives it a value"
-    return Diagnostic("FS221", f"the variable `{shown(variable)}` has no value in a rule without body", span, hint)
+    return Diagnostic(
+        "FS221", f"the variable `{shown(variable)}` has no value, because the rule has no body", span, hint
+    )
 
 
 def bad_head(span: Span, hint: str) -> Diagnostic:
@@ -190,18 +194,18 @@ def not_supported(what: str, span: Span) -> Diagnostic:
 
 def not_a_condition(span: Span, hint: str) -> Diagnostic:
     """A value on its own."""
-    return Diagnostic("FS224", "a value alone is not a condition", span, hint)
+    return Diagnostic("FS224", "a value by itself is not a condition", span, hint)
 
 
 def nested_too_deeply(span: Span, limit: int) -> Diagnostic:
     """Nobody writes that by hand."""
-    hint = "give parts of it names: Y = ..."
+    hint = "split it: give parts of it a name, as in `Y = ...`"
     return Diagnostic("FS225", f"this expression is nested more than {limit} deep", span, hint)
 
 
 def bad_braces(text: str, span: Span) -> Diagnostic:
     """Braces hold what an aggregate is made of."""
-    hint = "an aggregate is written `N = count{X | p(G, X)}`: what is gathered, a bar, and where it comes from"
+    hint = "write an aggregate as `N = count{X | p(G, X)}`: the values, a bar, and the literals that they come from"
     return Diagnostic("FS227", f"unexpected `{text}`", span, hint)
 
 
@@ -212,26 +216,26 @@ def unclosed_brace(span: Span) -> Diagnostic:
 
 def call_in_set(called: str, span: Span) -> Diagnostic:
     """What is gathered stands in relations."""
-    hint = f"give it a view of its own, `asked(X, Y) :- ..., in(Y, {called}(X))`, and gather from that"
-    return Diagnostic("FS907", f"`{called}` cannot be called inside of an aggregate", span, hint)
+    hint = f"call it in a separate view, `asked(X, Y) :- ..., in(Y, {called}(X))`, and aggregate that view"
+    return Diagnostic("FS907", f"`{called}` cannot be called inside an aggregate", span, hint)
 
 
 def call_in_deny(called: str, span: Span) -> Diagnostic:
     """Expectations look at what is staged, and ask nobody."""
-    hint = "give it a view of its own, and write its rows into `deny:`"
+    hint = "call it in a separate view, and deny rows of that view"
     return Diagnostic("FS907", f"`{called}` cannot be called in `deny:`", span, hint)
 
 
 def nested_aggregate(span: Span) -> Diagnostic:
     """A set is taken from relations."""
-    hint = "give the inner aggregate a view of its own, and read that"
+    hint = "compute the inner aggregate in a separate view, and read that view"
     return Diagnostic("FS228", "an aggregate cannot stand inside another", span, hint)
 
 
 def not_a_set(function: str, span: Span) -> Diagnostic:
     """`count(X, N)` where X is no set."""
     hint = f"write `setof(X, p(G, X), S), {function}(S, N)`, or `N = {function}{{X | p(G, X)}}`"
-    return Diagnostic("FS229", f"`{function}` is made of a set, and this is none", span, hint)
+    return Diagnostic("FS229", f"`{function}` needs a set, and this is not a set", span, hint)
 
 
 def set_twice(name: str, span: Span) -> Diagnostic:
@@ -247,5 +251,5 @@ def bad_fold(name: str, span: Span, what: str, hint: str) -> Diagnostic:
 def rule_too_long(span: Span, length: int, limit: int) -> Diagnostic:
     """One rule as long as a book."""
     return Diagnostic(
-        "FS226", f"the rule has {length:,} characters; the limit is {limit:,}", span, "split it in two views"
+        "FS226", f"the rule has {length:,} characters; the limit is {limit:,}", span, "split it into two views"
     )

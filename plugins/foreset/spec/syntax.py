@@ -25,7 +25,7 @@ _WORD = re.compile(
 _CONNECTIVES = (";", "|", "||", "&", "&&")
 _NEGATIONS = ("!", "~", "\\+", "\\")
 _ARROWS = ("<-", "->", ":", "if", "IF", "::-")
-_CUT = "YAML reads ` #` as a comment: quote the whole rule, or use a `|` block; rules have comments after `%`"
+_CUT = "YAML reads ` #` as a comment: put quotes around the rule, or use a `|` block; comments in rules begin with `%`"
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=", "==", "<>", "=<", "=>", ":=", "=~")
 _FOREIGN_OPERATORS = ("**", "//", "<<", ">>", "++", "--", "->", "!==", "===")
 _FOREIGN_WORDS = {
@@ -205,10 +205,11 @@ def _operator(scene: _Scene, here: _Word) -> Diagnostic:
     if both in ("->", "-->") and not scene.in_body:
         return faults.missing_implies(span, f"write `:-`, not `{both}`")
     if both in _FOREIGN_OPERATORS:
-        return faults.unexpected(here.text, span, f"`{both}` is no operator of rules")
+        return faults.unexpected(here.text, span, f"rules have no operator `{both}`")
     if here.text in _COMPARISONS and _ends_operand(last):
-        inside = "a comparison stands outside of parentheses, as a literal of its own"
-        return faults.unexpected(here.text, span, inside if scene.open else "one comparison is one literal: use two")
+        inside = "write the comparison outside the parentheses, as a separate literal"
+        twice = "write two comparisons, with a comma between them"
+        return faults.unexpected(here.text, span, inside if scene.open else twice)
     return faults.unexpected(here.text, span, _wanted(scene))
 
 
@@ -231,7 +232,7 @@ def _value_alone(scene: _Scene) -> Diagnostic:
     if not scene.in_body and not (scene.here and scene.here.kind == "comma"):
         return faults.bad_head(scene.at(last), "write a relation with its arguments, as in `view(X, Y)`")
     if scene.passage.text[last.end :].lstrip().startswith("%"):
-        hint = "between two values `%` is the remainder: put a comment on a line of its own"
+        hint = "between two values `%` is the remainder: write the comment on a separate line"
         return faults.not_a_condition(scene.at(last), hint)
     variable = last.text[0].isupper() or last.text[0] == "_"
     hint = (
@@ -252,7 +253,9 @@ def _side_by_side(scene: _Scene, here: _Word) -> Diagnostic:
     if here.kind == "open":
         return faults.unexpected("(", scene.at(here), "only the names of relations and functions take arguments")
     if scene.in_body and scene.implies_ahead:
-        return faults.missing_dot(scene.at(last), "a `.` or a new list item divides two rules")
+        return faults.missing_dot(
+            scene.at(last), "end the first rule with a `.`, or write the second as a new list item"
+        )
     if not scene.in_body and last.kind == "close":
         return faults.missing_implies(scene.at(here), "write `:-` before this")
     if last.kind == "name" and not scene.in_body:
@@ -267,7 +270,7 @@ def _is_call(scene: _Scene, here: _Word) -> bool:
     return scene.in_body and here.text[0].islower() and bool(scene.after) and scene.after[0].kind == "open"
 
 
-_SET_BODY = "the body of a set has no parentheses of its own: `setof(X, p(G, X), X > 2, S)`"
+_SET_BODY = "write the body of a set without parentheses: `setof(X, p(G, X), X > 2, S)`"
 
 
 def _punctuation(scene: _Scene, here: _Word) -> Diagnostic:  # noqa: PLR0911 - a list of slips, one return each
@@ -280,7 +283,7 @@ def _punctuation(scene: _Scene, here: _Word) -> Diagnostic:  # noqa: PLR0911 - a
             return faults.unclosed(unclosed)
         if any(scene.passage.text[: word.start].rstrip().endswith("setof") for word in scene.open):
             return faults.unexpected(here.text, span, _SET_BODY)
-        return faults.unexpected(here.text, span, "inside parentheses stands one value only")
+        return faults.unexpected(here.text, span, "parentheses can hold only one value here")
     if last is not None and last.kind == "comma":
         return faults.stray_comma(scene.at(last), "after")
     if here.kind == "comma" and (last is None or last.kind in ("open", "implies")):

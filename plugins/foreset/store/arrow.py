@@ -69,7 +69,9 @@ def read_reference(layout: Layout, reference: str | None, schema: pa.Schema) -> 
     system, inner = filesystem(layout.resolve(reference))
     names = [file.path for file in list_files(layout.resolve(reference)) if file.path.endswith(".parquet")]
     if not names:
-        raise EnvironmentFault(f"the differential {reference} is gone", hint="`foreset gc` keeps only the last seqs")
+        raise EnvironmentFault(
+            f"the changes {reference} are gone", hint="`foreset gc` has deleted them: it keeps only the last refreshes"
+        )
     tables = [pq.read_table(f"{inner}/{name}", filesystem=system, partitioning=None) for name in names]
     return pa.concat_tables([table.select(schema.names).cast(schema) for table in tables])
 

@@ -42,7 +42,7 @@ def read(layout: Layout, view: str, seq: int | None = None) -> tuple[pa.Table, p
     row = manifest.newest(root, group) if seq is None else manifest.at(root, group, seq)
     if row is None:
         what = "committed refresh" if seq is None else f"seq {seq}"
-        raise UsageError(f"group {group} has no {what}", f"`foreset status {group}` says what it has")
+        raise UsageError(f"group {group} has no {what}", f"`foreset status {group}` shows what it has")
     return sides(layout, row, view)
 
 

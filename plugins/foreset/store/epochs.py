@@ -114,7 +114,7 @@ def open_run(
         layout.run(refresh_id)
     except ValueError as error:  # before anything is opened
         raise UsageError(
-            f"{refresh_id!r} cannot be the id of a refresh", hint="letters, digits and _.~+:- only"
+            f"{refresh_id!r} cannot be the id of a refresh", hint="use only letters, digits and _.~+:-"
         ) from error
     mark = delta.Mark("open", layout.group, 0, refresh_id, attempt, note=f"{time.time():.0f}")
     epoch = allocate(layout, mark, patience=patience, force=force)
@@ -144,7 +144,7 @@ def load_run(layout: Layout, refresh_id: str) -> Run:
         raise manifest.fenced(layout, refused, refresh_id)
     text = files.read_once(_epoch_file(layout, epoch))
     if text is None:
-        raise Fenced(f"refresh {refresh_id} has not finished opening its run", hint="run its open task again")
+        raise Fenced(f"refresh {refresh_id} has not finished its `open` task", hint="run that task again")
     run_id = codec.from_text(Opened, text, f"epoch {epoch} of group {layout.group}").run_id
     record = read_record(layout, run_id)
     assert record is not None, "run.json is stored before the epoch's file"
@@ -216,9 +216,9 @@ def allocate(
                 return decision
             case Busy(holder=rival):
                 raise Fenced(
-                    f"refresh {rival.refresh_id} (epoch {rival.epoch}) is at work on group {layout.group}; "
-                    f"its last sign of life is {rival.silent_for:.0f} s old",
-                    hint=f"wait for it; after {patience:.0f} s of silence it may be taken over",
+                    f"refresh {rival.refresh_id} (epoch {rival.epoch}) is already running for group {layout.group}; "
+                    f"its last sign of life was {rival.silent_for:.0f} s ago",
+                    hint=f"wait for it; after {patience:.0f} s without a sign of life, another refresh may take over",
                 )
             case Allocate(epoch=epoch):
                 try:

@@ -58,7 +58,7 @@ def _bring_up(layout: Layout, view: str, row: ManifestRow) -> int:
             _apply(layout, view, row, pin, table, at)
         except delta.Moved:
             continue
-    raise EnvironmentFault(f"the export of {layout.group}.{view} was always moved by others, in {TRIES} tries")
+    raise EnvironmentFault(f"the export of {layout.group}.{view} was changed by others each time, in {TRIES} tries")
 
 
 def _apply(layout: Layout, view: str, row: ManifestRow, pin: ViewPin, table: DeltaTable, at: int) -> None:

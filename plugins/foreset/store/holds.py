@@ -53,7 +53,7 @@ def refuse_if_held(layout: Layout) -> None:
         why = f" ({found.why})" if found.why else ""
         raise Held(
             f"group {layout.group} is on hold since {found.at}, with the contents of refresh {found.contents_of}{why}",
-            f"`{release_command(layout.group)}` lets refreshes go on",
+            f"`{release_command(layout.group)}` allows refreshes again",
         )
 
 

@@ -53,7 +53,7 @@ def take(layout: Layout, seq: int, *, holder: str = "", seconds: float = HOUR) -
         lease.release()
         raise UsageError(
             f"seq {seq} of group {layout.group} is no longer kept",
-            hint=f"the oldest kept seq is {bound}; open the snapshot anew",
+            hint=f"the oldest kept seq is {bound}; open a new snapshot",
         )
     return lease
 

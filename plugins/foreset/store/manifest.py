@@ -160,8 +160,9 @@ def fenced(layout: Layout, refused: Refused, refresh_id: str) -> Fenced:
     holder = epoch_mark(layout, refused.epoch)
     who = f" by refresh {holder.refresh_id}, attempt {holder.attempt_id}" if holder else ""
     return Fenced(
-        f"refresh {refresh_id or '(unnamed)'} of group {layout.group} is fenced: {refused.reason}{who}",
-        hint="nothing of it was published; start a new refresh if the sources have moved since",
+        f"refresh {refresh_id or '(unnamed)'} of group {layout.group} cannot publish: "
+        f"another one came first ({refused.reason}{who})",
+        hint="nothing was published; if the sources have changed since, start a new refresh",
     )
 
 
@@ -173,7 +174,7 @@ def readings(layout: Layout, refresh_id: str) -> Iterator[Snapshot]:
         yield snapshot
         if attempt > 1:
             time.sleep(random.uniform(0, 0.02 * min(attempt, 20)))  # noqa: S311 - only spreads rivals
-    raise EnvironmentFault(f"the manifest of group {layout.group} was always moved by others, in {TRIES} tries")
+    raise EnvironmentFault(f"the manifest of group {layout.group} was changed by others each time, in {TRIES} tries")
 
 
 def _opened(layout: Layout) -> DeltaTable | None:
@@ -193,7 +194,7 @@ def _opened(layout: Layout) -> DeltaTable | None:
 def _damaged(layout: Layout, why: str) -> EnvironmentFault:
     return EnvironmentFault(
         f"the manifest of group {layout.group} cannot be read: {why}",
-        f"put {layout.manifest}/_delta_log back from a copy; the tables of the views are as they were",
+        f"restore {layout.manifest}/_delta_log from a backup; the tables of the views are not damaged",
     )
 
 

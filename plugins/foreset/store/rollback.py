@@ -77,7 +77,7 @@ def _rows(layout: Layout, prev_seq: int, to_seq: int) -> tuple[ManifestRow, Mani
     oldest = max(leases.floor(layout), 1)
     if not oldest <= to_seq < prev_seq:
         kept = f"seqs {oldest} to {prev_seq - 1}" if oldest < prev_seq else "no earlier seq"
-        raise UsageError(f"group {layout.group} cannot be rolled back to seq {to_seq}", hint=f"it has kept {kept}")
+        raise UsageError(f"group {layout.group} cannot be rolled back to seq {to_seq}", hint=f"kept refreshes: {kept}")
     found = [manifest.at(layout.root, layout.group, seq) for seq in (prev_seq, to_seq)]
     if found[0] is None or found[1] is None:
         raise EnvironmentFault(f"the manifest of group {layout.group} has no row for seq {to_seq} or {prev_seq}")

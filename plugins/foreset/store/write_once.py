@@ -113,7 +113,7 @@ def write_once(
                     return done
             case _:
                 assert_never(decision)
-    raise EnvironmentFault(f"{path} was always moved by other writers, in {MAX_TRIES} tries")
+    raise EnvironmentFault(f"{path} was changed by other writers each time, in {MAX_TRIES} tries")
 
 
 def table_id(path: str) -> str:

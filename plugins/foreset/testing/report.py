@@ -27,15 +27,15 @@ def failure(outcome: Outcome) -> Iterator[str]:
     alike: dict[tuple[Difference, ...], list[str]] = {}
     for strategy, wrong in (outcome.faults or {}).items():
         alike.setdefault(wrong, []).append(f"`{strategy}`")
-    why = "a fault of Foreset, please report it"
+    why = "a bug in Foreset, please report it"
     if outcome.own:
         named = ", ".join(f"`{name}`" for name in outcome.own)
-        why = f"`remove` or `merge` of {named} is not what gathering anew gives"
+        why = f"`remove` or `merge` of {named} is wrong: computing the group again gives another result"
     for wrong, strategies in alike.items():
         differ = "strategies {} differ" if len(strategies) > 1 else "strategy {} differs"
         what = f"{differ.format(', '.join(strategies))} from full evaluation"
         if strategies == [f"`{ASKING}`"]:
-            what = "a domain is not asked all that rules need to know"
+            what = "a domain is not asked everything that the rules need"
         yield f"{what}: {why}"
         for difference in wrong:
             yield from _rows(difference)

@@ -30,7 +30,7 @@ from foreset.testing.replica import Chooser, Delta, Replica, Rows
 from foreset.values.errors import Failure
 
 INTERNAL = "internal error: "
-REPORT = "this is a fault of Foreset: please report it with this spec; `foreset --debug test` shows the traceback"
+REPORT = "this is a bug in Foreset: please report it with this spec; `foreset --debug test` shows the traceback"
 log = logging.getLogger(__name__)
 Judge = tuple[Program, Layering]
 Came = tuple[Mapping[str, Delta], Mapping[str, Rows]]

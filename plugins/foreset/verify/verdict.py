@@ -28,7 +28,7 @@ class Mismatch:
     def __str__(self) -> str:
         if self.kind == UNASKED:
             return in_plain_words(f"`{self.view}` was not asked {self.row!r}, though a rule needs the answer")
-        fact = "is staged, but no rule derives it" if self.claimed else "is derived by the rules, but not staged"
+        fact = "was computed, but no rule derives it" if self.claimed else "the rules give it, but it was not computed"
         return f"{in_words(self.view)}{self.row!r} {fact} ({self.kind} row)"
 
 

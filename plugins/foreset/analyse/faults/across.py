@@ -11,7 +11,7 @@ from foreset.ir.types import Type
 
 def unknown_group(span: Span, group: str, known: Collection[str]) -> Diagnostic:
     """It may live elsewhere, so this is a warning."""
-    hint = did_you_mean(group, known, "its views are taken as they are declared here")
+    hint = did_you_mean(group, known, "if its spec is elsewhere, ignore this: its columns are taken as declared here")
     return Diagnostic("FS801", f"group `{group}` is not among these specs", span, hint, Severity.WARNING)
 
 
@@ -35,12 +35,12 @@ def other_type(span: Span, view: str, column: str, here: Type, there: Type) -> D
 
 def constrained(span: Span, view: str) -> Diagnostic:
     """Its rows are not all of what it says."""
-    hint = "let that group publish a view of rows that asks it, and read that"
-    return Diagnostic("FS806", f"view `{view}` is kept by constraints: another group cannot read it", span, hint)
+    hint = "write a view of rows in that group, and read that view"
+    return Diagnostic("FS806", f"view `{view}` is a view of constraints: another group cannot read it", span, hint)
 
 
 def circle(span: Span, groups: Collection[str]) -> Diagnostic:
     """Groups that wait for each other."""
     way = " -> ".join(f"`{group}`" for group in groups)
-    hint = "put the views that depend on each other into one group: only there they are refreshed together"
+    hint = "put the views that depend on each other into one group, so that they are refreshed together"
     return Diagnostic("FS805", f"groups read each other in a circle: {way}", span, hint, Severity.WARNING)

@@ -28,7 +28,7 @@ def wrong_parameters(aggregate: Aggregate, span: Span, what: str) -> Diagnostic:
 def wrong_components(name: str, span: Span, wanted: int, given: int) -> Diagnostic:
     """An aggregate of the spec takes tuples of another width."""
     values = "1 value" if wanted == 1 else f"{wanted} values"
-    hint = f"gather tuples: `{name}{{{', '.join('XYZUVW'[:wanted])} | ...}}`"
+    hint = f"give it tuples: `{name}{{{', '.join('XYZUVW'[:wanted])} | ...}}`"
     if given > wanted:
         places = ", ".join(map(str, range(1, wanted + 1)))
         hint = f"say which components, counted from 1: `{name}({places}){{...}}`, or `{name}(S, R, {places})`"
@@ -62,7 +62,7 @@ def bad_definition(name: str, span: Span, what: str, hint: str) -> Diagnostic:
 
 def false_inverse(name: str, span: Span, what: str) -> Diagnostic:
     """What `remove` gives is not what there was before `add`, or `merge` is not what gathering both gives."""
-    hint = "correct `remove`, or leave it out: then touched groups are gathered anew"
+    hint = "correct `remove`, or leave it out: then a refresh computes changed groups from all their elements"
     if what.startswith("`merge`"):
         hint = "correct `merge`, or leave it out"
     return Diagnostic("FS310", f"aggregate `{name}`: {what}", span, hint)
@@ -70,32 +70,32 @@ def false_inverse(name: str, span: Span, what: str) -> Diagnostic:
 
 def perhaps_no_inverse(name: str, span: Span, what: str) -> Diagnostic:
     """The same in a state that no adds are known to reach."""
-    hint = "if A can become that, deletions give wrong rows: correct the expressions; if it never can, ignore this"
+    hint = "if A can have this value, deletions give wrong rows: correct the expressions; if it cannot, ignore this"
     return Diagnostic("FS641", f"aggregate `{name}`: {what}", span, hint, Severity.WARNING)
 
 
 def unbound_in_set(name: str, span: Span, known: Collection[str]) -> Diagnostic:
     """An element without a value."""
-    hint = did_you_mean(name, known, "use it in a positive literal inside of the set")
+    hint = did_you_mean(name, known, "use it inside the set in a literal without `not`")
     return Diagnostic("FS404", f"variable `{name}` of the set has no value", span, hint)
 
 
 def unbound_outer(name: str, span: Span, known: Collection[str]) -> Diagnostic:
     """A variable that a set compares, and that nothing gives a value, inside or outside."""
-    hint = did_you_mean(name, known, "use it in a positive literal, inside of the set or beside it")
+    hint = did_you_mean(name, known, "use it in a literal without `not`, inside the set or beside it")
     return Diagnostic("FS404", f"variable `{name}` of the set has no value", span, hint)
 
 
 def needs_itself(name: str, span: Span) -> Diagnostic:
     """What is made of the set would have to be known before the set."""
-    hint = "a set is made before its results: give one of the aggregates a view of its own, and read that"
-    return Diagnostic("FS630", f"the set needs `{name}`, which has no value before the set is made", span, hint)
+    hint = "a set is computed before its results: compute one of the aggregates in a separate view, and read that view"
+    return Diagnostic("FS630", f"the set needs `{name}`, which has no value before the set is computed", span, hint)
 
 
 def aggregated_recursion(view: str, read: str, span: Span, cycle: Sequence[str]) -> Diagnostic:
     """The set would have to be complete before it is made."""
     what = "itself" if view == read else f"`{read}`, and `{read}` is made from `{view}`"
-    hint = "take the aggregate out of the recursion: what it gathers must be complete before"
+    hint = "take the aggregate out of the recursion: what it reads must be complete first"
     return Diagnostic("FS506", f"`{view}` aggregates {what}", span, hint, notes=tuple(cycle))
 
 
@@ -107,5 +107,5 @@ def insert_with_aggregate(span: Span, view: str) -> Diagnostic:
 
 def local_variable(name: str, span: Span) -> Diagnostic:
     """A name for both sides of the bar of different sets."""
-    hint = f"what is gathered has its name inside of the braces only: call one of the two otherwise than `{name}`"
-    return Diagnostic("FS405", f"`{name}` is gathered in the braces, and used outside of them", span, hint)
+    hint = f"inside the braces `{name}` is another variable: rename one of the two"
+    return Diagnostic("FS405", f"`{name}` is aggregated in the braces and also used outside them", span, hint)

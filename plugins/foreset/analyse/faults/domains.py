@@ -30,9 +30,9 @@ def wrong_arguments(called: str, span: Span, given: int, columns: Sequence[str])
 def wrong_pattern(called: str, span: Span, given: int, columns: Sequence[str]) -> Diagnostic:
     """The pattern is not as wide as an answer."""
     noun = "result" if len(columns) == 1 else "results"
-    message = f"`{called}` has {len(columns)} {noun}, but {given} stand before it"
+    message = f"`{called}` has {len(columns)} {noun}, but the rule names {given}"
     if not columns:
-        return Diagnostic("FS903", message, span, f"it is a test: write `in({called}(...))`")
+        return Diagnostic("FS903", message, span, f"it only answers yes or no: write `in({called}(...))`")
     shape = "X" if len(columns) == 1 else f"({', '.join(name.capitalize() for name in columns)})"
     hint = f"write `in({shape}, {called}(...))`, or name some of them: `in(({columns[0]}=X), {called}(...))`"
     return Diagnostic("FS903", message, span, hint)
@@ -40,14 +40,15 @@ def wrong_pattern(called: str, span: Span, given: int, columns: Sequence[str]) -
 
 def unknown_result(called: str, name: str, span: Span, columns: Sequence[str]) -> Diagnostic:
     """A name in the pattern that no result has."""
-    hint = did_you_mean(name, columns, f"its results are {listed(columns)}" if columns else "it has none: it is a test")
+    none = "it has none: it only answers yes or no"
+    hint = did_you_mean(name, columns, f"its results are {listed(columns)}" if columns else none)
     return Diagnostic("FS903", f"`{called}` has no result `{name}`", span, hint)
 
 
 def unbound_argument(called: str, name: str, span: Span) -> Diagnostic:
     """Nobody can be asked about everything there is."""
     message = f"argument `{name}` of `{called}` has no value when it is called"
-    hint = "bind it by a relation, by `=`, or by the result of another call in the same rule"
+    hint = "give it a value by a relation, by `=`, or by the result of another call in the same rule"
     return Diagnostic("FS904", message, span, hint)
 
 
@@ -55,11 +56,13 @@ def asks_by_its_answers(called: str, span: Span, way: Sequence[str]) -> Diagnost
     """What is asked would depend on what is answered, without end in sight."""
     told = ", which reads ".join(f"`{name}`" for name in way)
     message = f"what `{called}` is asked depends on its own answers: it reads {told}"
-    hint = "answers are asked for once, before they are used; take the arguments from elsewhere"
+    hint = "a refresh asks all arguments before it uses the answers: take the arguments from another relation"
     return Diagnostic("FS905", message, span, hint)
 
 
 def never_asked(name: str, span: Span) -> Diagnostic:
     """Declared for nothing."""
-    message = f"domain `{name}` is asked by no rule"
-    return Diagnostic("FS908", message, span, "remove it, or ask it: `in(X, domain:function(Y))`", Severity.WARNING)
+    message = f"no rule asks domain `{name}`"
+    return Diagnostic(
+        "FS908", message, span, "remove the domain, or ask it: `in(X, domain:function(Y))`", Severity.WARNING
+    )

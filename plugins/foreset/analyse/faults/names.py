@@ -70,22 +70,22 @@ def wrong_arguments(name: str, span: Span, given: int) -> Diagnostic:
 
 def not_a_condition(name: str, span: Span, text: str) -> Diagnostic:
     """A value where something true or false must stand."""
-    message = f"`{name}` gives a value, and a value is no condition"
+    message = f"`{name}` gives a value, and a value is not a condition"
     return Diagnostic("FS110", message, span, f"compare it: `{text} = ...`")
 
 
 def blank_in_expression(span: Span) -> Diagnostic:
     """`_` has no value to compute with."""
-    return Diagnostic("FS111", "`_` has no value here", span, "use a variable that a positive literal binds")
+    return Diagnostic("FS111", "`_` has no value here", span, "use a variable of a literal without `not`")
 
 
 def blank_in_head(span: Span, view: str) -> Diagnostic:
     """`_` gives a column no value."""
     message = f"`_` gives a column of `{view}` no value"
-    return Diagnostic("FS111", message, span, "use a variable that a positive literal binds, or a constant")
+    return Diagnostic("FS111", message, span, "use a constant, or a variable of a literal without `not`")
 
 
 def numbered_blank(name: str, span: Span) -> Diagnostic:
     """These names are for `_` once it is told apart."""
-    message = f"`{name}` stands here twice, but a `_` with a number is anonymous"
+    message = f"`{name}` is here twice, but `_` with a number means any value: the two do not join"
     return Diagnostic("FS112", message, span, f"call it `X{name[1:]}`")

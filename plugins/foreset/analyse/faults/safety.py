@@ -11,8 +11,8 @@ def _hint(name: str, known: Collection[str], *, negated: bool) -> str:
     if close := did_you_mean(name, known):
         return close
     if negated:
-        return "`not` gives no values: a positive literal must"
-    return f"use it in a positive literal, or assign it: `{name} = ...`"
+        return "`not` gives no value: use it also in a literal without `not`"
+    return f"use it in a literal without `not`, or give it a value: `{name} = ...`"
 
 
 def unbound_in_head(name: str, span: Span, view: str, known: Collection[str], *, negated: bool) -> Diagnostic:
@@ -29,6 +29,6 @@ def unbound_in_condition(name: str, span: Span, text: str, known: Collection[str
 
 def unbound_in_negation(name: str, span: Span, known: Collection[str]) -> Diagnostic:
     """Two negations that share a variable: neither can give it a value."""
-    message = f"variable `{name}` stands in several literals, but under `not` only"
-    hint = "`not` gives no values: use it in a positive literal, or give each its own variable"
+    message = f"variable `{name}` is in several literals, all of them under `not`"
+    hint = "`not` gives no value: use it also in a literal without `not`, or give each literal its own variable"
     return Diagnostic("FS403", message, span, did_you_mean(name, known, hint))

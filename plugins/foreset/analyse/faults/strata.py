@@ -12,10 +12,10 @@ from foreset.diagnostics import Diagnostic, Span
 def negated_recursion(view: str, read: str, span: Span, cycle: Sequence[str]) -> Diagnostic:
     """What is in the view would depend on what is not in it."""
     if view == read:
-        message = f"`{view}` is defined by its own negation"
+        message = f"`{view}` reads `not {view}`: a view cannot depend on its own absence"
     else:
         message = f"`{view}` reads `not {read}`, and `{read}` is made from `{view}`"
-    hint = "take the negation out of the recursion: what stands under `not` must be complete before"
+    hint = "take the negation out of the recursion: what is under `not` must be complete first"
     return Diagnostic("FS501", message, span, hint, notes=tuple(cycle))
 
 
@@ -58,7 +58,7 @@ def circles_are_unseen(span: Span, views: Sequence[str]) -> Diagnostic:
 def supports_are_blurred(span: Span, strategy: str, found: Blurred) -> Diagnostic:
     """A support could stand on either of two rows."""
     what = f"`{found.variable.name}` reads a {found.column} as {found.wider}, in which two values can become one"
-    hint = "give the columns that it joins one type, or use `auto`"
+    hint = "give both columns the same type, or use `auto`"
     return Diagnostic("FS509", f"`{strategy}` cannot tell derivations apart: {what}", span, hint)
 
 

@@ -49,7 +49,7 @@ def variable_of_two_types(name: str, span: Span, here: tuple[Type, str], there: 
     other = f"{name}2" if not name[-1].isdigit() else f"{name}b"
     call = cast_to(name, there[0], here[0])
     cast = f" and compare them: `{other} = {call}`" if call else ""
-    hint = f"{there[0].name} and {here[0].name} do not mix: give the second a name of its own{cast}"
+    hint = f"{there[0].name} and {here[0].name} do not mix: give the second another name{cast}"
     return Diagnostic("FS301", message, span, hint)
 
 

@@ -13,23 +13,23 @@ def _warning(code: str, message: str, span: Span, hint: str) -> Diagnostic:
 def single_variable(name: str, span: Span) -> Diagnostic:
     """Often a slip of the finger in one of two places."""
     hint = f"write `_` if any value will do, or `_{name.lower()}` to keep the name"
-    return _warning("FS601", f"variable `{name}` stands here only", span, hint)
+    return _warning("FS601", f"variable `{name}` is used only here", span, hint)
 
 
 def unused_value(name: str, span: Span) -> Diagnostic:
     """Computed, and read by nothing."""
-    return _warning("FS601", f"nothing reads the value of `{name}`", span, "remove the assignment, or read it")
+    return _warning("FS601", f"nothing uses the value of `{name}`", span, "remove the assignment, or use the value")
 
 
 def existential_variable(name: str, span: Span) -> Diagnostic:
     """`not p(X, Z)` with a Z of its own: no row whatever Z."""
-    hint = f"write `_` if that is meant; otherwise bind `{name}` in a positive literal"
-    return _warning("FS602", f"variable `{name}` stands only under this `not`: there it means any value", span, hint)
+    hint = f"if you mean that, write `_`; otherwise use `{name}` also in a literal without `not`"
+    return _warning("FS602", f"variable `{name}` is used only under this `not`, where it means any value", span, hint)
 
 
 def source_not_read(name: str, span: Span) -> Diagnostic:
     """It would be captured for nothing."""
-    return _warning("FS603", f"source `{name}` is read by no rule", span, "remove it, or read it")
+    return _warning("FS603", f"no rule reads source `{name}`", span, "remove the source, or read it in a rule")
 
 
 def duplicate_rule(span: Span, line: int) -> Diagnostic:
@@ -44,15 +44,17 @@ def never_holds(span: Span, text: str) -> Diagnostic:
 
 def always_empty(view: str, span: Span, reads: tuple[str, ...]) -> Diagnostic:
     """Recursion without a beginning."""
-    message = f"view `{view}` is always empty: it waits for rows of {listed(reads)}"
-    return _warning("FS606", message, span, "add a rule that needs none of them")
+    message = f"view `{view}` is always empty: each of its rules needs a row of {listed(reads)} first"
+    return _warning("FS606", message, span, "add a rule that reads none of them")
 
 
 def repeated_literal(text: str, span: Span) -> Diagnostic:
     """It holds already."""
-    return _warning("FS607", f"`{text}` stands in this rule twice", span, "remove one of them")
+    return _warning("FS607", f"`{text}` is in this rule twice", span, "remove one of them")
 
 
 def derives_itself(span: Span, text: str) -> Diagnostic:
     """The body asks for the row that the head gives."""
-    return _warning("FS608", f"this rule adds nothing: its body reads `{text}`, its head", span, "remove the rule")
+    return _warning(
+        "FS608", f"this rule adds nothing: its body needs `{text}`, which is its head", span, "remove the rule"
+    )

@@ -136,7 +136,7 @@ def unreadable(source: str, path: str, cause: str) -> SourceError:
 def replaced_meanwhile(source: str, path: str, version: int) -> SourceError:
     """The version that this refresh recorded when it opened is not that version any more."""
     return SourceError(
-        f"source `{source}`: {path} was replaced while this refresh ran; its version {version} is another one now",
+        f"source `{source}`: {path} was replaced while this refresh ran: version {version} is now another one",
         "nothing was published; start a new refresh",
     )
 
@@ -155,7 +155,7 @@ def missing_column(
         f"source `{source}`: column `{column}`{_who(used_by)} {gone} ({versions})",
         f"rename it in the spec to `{renamed}`"
         if renamed
-        else "bring the column back, or take it out of the spec; what was published stays readable",
+        else "put the column back, or remove it from the spec; readers keep what was published",
     )
 
 

@@ -112,14 +112,14 @@ def next_best(way: Way, cause: str, facts: Facts) -> Way:
         case Feed(after, upto):
             return _by_snapshots(after, upto, f"the change feed could not be read ({cause})", facts)
         case SnapshotDiff(after, _, reason):
-            return Reload(f"{reason}; version {after} could not be read either ({cause}): set {RETENTION} longer")
+            return Reload(f"{reason}; version {after} could not be read either ({cause}): set a longer {RETENTION}")
         case _:
             return way
 
 
 def _by_snapshots(after: int, upto: int, reason: str, facts: Facts) -> SnapshotDiff | Reload:
     if facts.old_lost:
-        return Reload(f"{reason}; version {after} cannot be read either: {facts.old_lost}; set {RETENTION} longer")
+        return Reload(f"{reason}; version {after} cannot be read either: {facts.old_lost}; set a longer {RETENTION}")
     return SnapshotDiff(after, upto, reason)
 
 
@@ -129,7 +129,7 @@ def _moved_column(pin: RecordedPin, now: tuple[PinnedColumn, ...]) -> str:
     for column in now:
         old = before.get(column.name.lower())
         if old is not None and old.stored != column.stored:
-            return f"column `{column.name}` was dropped and added anew"
+            return f"column `{column.name}` was dropped and added again"
         if old is not None and old.type != column.type:
             return f"column `{column.name}` changed from {old.type} to {column.type}"
     return ""
@@ -147,10 +147,10 @@ def _no_feed(pin: RecordedPin, facts: Facts, *, complete: bool) -> str:
         if not recorded:
             return (
                 f"version {commit.version} has no change feed: set `{FEED_PROPERTY} = true` on the table; "
-                "only changes after that are recorded"
+                "Delta records only changes after that"
             )
     if facts.feed_lost:
-        return f"the change feed was vacuumed ({facts.feed_lost} is gone): set {RETENTION} longer"
+        return f"the change feed was vacuumed ({facts.feed_lost} is gone): set a longer {RETENTION}"
     return ""
 
 
