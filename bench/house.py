@@ -58,16 +58,15 @@ NAMED = 4  # phases: who names as many, outside of what it says of each, knows t
 # Modules that match on the literals of bodies in the packages that evaluate rules: those that evaluate, and others.
 COMPILERS = {
     "machine.literals": "the machine's, over every backend",
-    "verify.batches": "verification, many bindings at once",
-    "questions.bodies": "proofs and misses, one binding at a time",
-    "verify.queries": "verification of large groups, by DuckDB",
+    "oracle.naive": "full evaluation, every atom against every row",
+    "verify.binding_order": "verification: a body as stages",
     "mediated.derive": "constrained atoms, whose rows are not values",
 }
 READERS = {
     "machine.links": "finds what a support stands on",
     "backends.spark.trace_failure": "finds the row at which an expression fails",
-    "oracle.naive": "full evaluation, by joins",
-    "verify.binding_order": "which values are known when a literal is met",
+    "questions.bodies": "proofs and misses: stages of verification, one row at a time",
+    "verify.queries": "large groups: stages of verification as a query",
     "verify.linear_recursion": "finds columns that a recursion hands on",
     "verify.origins": "where values of columns come from",
     "questions.proofs": "derivations of a row, by bodies",

@@ -22,7 +22,7 @@ from foreset.oracle.naive import evaluate
 from foreset.store.types import arrow_type
 from foreset.verify.facts import SourceFacts, key_table
 from foreset.verify.flows import Flow
-from foreset.verify.linear_recursion import Carriage
+from foreset.verify.linear_recursion import LinearRecursion
 from foreset.verify.origins import hints, origins
 from foreset.verify.sample import Staged, draw, share_of
 from foreset.verify.solving import derivable
@@ -225,7 +225,7 @@ def linear_sources(rng: Random) -> dict[str, frozenset[Row]]:
 def test_what_travels_together_arrives_as_what_goes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Recursion that hands columns on, both ways, with cycles, NULLs, negation below and above, and little room."""
     taken: Counter[str] = Counter()
-    take, questions, from_key = Flow.take, Flow.questions, Carriage.from_key
+    take, questions, from_key = Flow.take, Flow.questions, LinearRecursion.from_key
 
     def counted_take(flow: Flow, goals: Numbers) -> tuple[Numbers, Numbers]:
         fresh, left = take(flow, goals)
@@ -238,11 +238,11 @@ def test_what_travels_together_arrives_as_what_goes_alone(monkeypatch: pytest.Mo
         taken["by row"] += len(rows)
         return rows
 
-    def counted_from_key(one: Carriage) -> tuple[View, ...]:
+    def counted_from_key(one: LinearRecursion) -> tuple[View, ...]:
         taken["by key alone"] += 1
         return from_key(one)
 
-    monkeypatch.setattr(Carriage, "from_key", counted_from_key)
+    monkeypatch.setattr(LinearRecursion, "from_key", counted_from_key)
     monkeypatch.setattr(Flow, "take", counted_take)
     monkeypatch.setattr(Flow, "questions", counted_questions)
     for seed in range(SEED, SEED + LINEAR_PROGRAMS):

@@ -11,7 +11,7 @@ from tests.refresh_cases import in_normal_form, load_program
 
 from foreset.verify.binding_order import Asked, passage
 from foreset.verify.flows import Flow, Sets
-from foreset.verify.linear_recursion import Carriage, carriage, named, parted
+from foreset.verify.linear_recursion import LinearRecursion, named, parted, taken_apart
 from foreset.verify.value_numbering import Codes, Grown, Numbered
 
 SPEC = """\
@@ -30,11 +30,11 @@ PAIR, TRIPLE = "x: int, y: int", "x: int, y: int, z: int"
 BASE, BASE3 = "p(X, Y) :- edge(X, Y)", "p(X, Y, Z) :- edge(X, Y), edge(Y, Z)"
 
 
-def parts(columns: str, *rules: str) -> Carriage | None:
+def parts(columns: str, *rules: str) -> LinearRecursion | None:
     spec = SPEC.format(columns=columns, rules="\n".join(f'      - "{rule}"' for rule in rules))
     _, layering = in_normal_form(load_program(spec, "g"))
     view = layering.of("p").views[0]
-    return carriage(view, tuple(column.type for column in view.columns))
+    return taken_apart(view, tuple(column.type for column in view.columns))
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def single_rows(context: Context, source: Source) -> int | None:
 
 
 def check_key(context: Context, source: Source, captured: CaptureRecord) -> bool:
-    """Raise `SourceError` when rows of a captured source agree on its key; whether it is known to be single."""
+    """Raise `SourceError` where two rows have one key; True where it is known that no two rows have one."""
     if not source.key:
         return False
     if captured.single:

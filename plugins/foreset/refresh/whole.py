@@ -195,7 +195,7 @@ def _view_result(record: StratumRecord, view: str) -> ViewResult:
 
 
 def _with_auxiliaries(program: Program, name: str, views: Mapping[str, ViewResult]) -> ViewResult:
-    """What was done for a view, hidden views included: they are there for nothing else."""
+    """What was done for a view. Work on its hidden views counts as its own: nothing else reads them."""
     found = views[name]
     below = [views[hidden] for hidden in auxiliaries(program, name)]
     read = Counter[str]()

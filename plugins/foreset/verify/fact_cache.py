@@ -10,10 +10,10 @@ from foreset.verify.binding_order import Asked, Schemas
 from foreset.verify.groups import Facts
 from foreset.verify.value_numbering import Codes, Distinct, Grown, Indexed, Numbers, nothing, told_apart
 
-# What looks at a relation cost, in values of a relation that is taken whole, which takes as long. Whoever has looked
-# often will go on, as a recursion does: so all is taken when looks have cost a part of that.
+# The unit of cost is the time to read one value of a relation as a whole. A relation that was looked at often will be
+# looked at again, as in a recursion: so it is read whole when its looks have cost this part of reading it.
 A_LOOK, A_VALUE_FOUND, PART = 35_000, 6, 0.25
-FEW = 16  # rows that a key may find, of which those that differ elsewhere are dropped, before a second column helps
+FEW = 16  # rows of one key: so many are compared one by one; where there are more, a second column is indexed
 TRIED = 5_000  # rows, to see how well columns tell rows apart
 
 
@@ -59,7 +59,7 @@ class Whole:
         return min(((*best, column) for column in known if column not in best), key=self._found_by)
 
     def _found_by(self, columns: Asked) -> float:
-        """How many rows the key of a row finds, about: as often as two of the tried rows have one key."""
+        """About how many rows a key of these columns finds, told from how often two of the tried rows share one."""
         _, counts = np.unique(told_apart(self._tried[:, list(columns)]), return_counts=True)
         tried = len(self._tried)
         return 1 + len(self.rows) * float((counts * (counts - 1)).sum()) / max(tried * (tried - 1), 1)
@@ -87,7 +87,7 @@ class Looks:
         return looked.rows.meet(packed)
 
     def _taken(self, relation: str) -> Whole | None:
-        """All rows, where it is worth it by now; how many there are is only asked for after the first looks."""
+        """All rows, once looks have cost enough; None before. To count the rows takes time: the first looks do not."""
         if relation not in self._whole:
             spent = self._spent.get(relation, 0)
             if spent <= 2 * A_LOOK:

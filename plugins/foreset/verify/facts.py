@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
 KEEP_AFTER = 4  # looks at one source, after which its columns are kept in memory (DuckDB spills) ...
-ROWS_A_LOOK = 250_000  # ... and one more for so many rows: to keep them takes as long as many a look at few columns
+ROWS_A_LOOK = 250_000  # ... plus one for so many rows: a copy of a large source takes as long as many looks
 WHOLE_VALUES = 4_000_000  # up to so many, a source that is asked often is taken as it is
 KEY_COLUMNS = 3  # so many columns at most are tried as a key
 NEARLY_ONE = 1.1  # rows by distinct keys, as estimated
@@ -197,7 +197,7 @@ class SourceFacts:
 
 
 def with_null(keys: Iterable[Row]) -> frozenset[int]:
-    """The places at which a key has a NULL: there equality must know it."""
+    """The places at which some key has a NULL: there columns are compared so that NULL equals NULL."""
     return frozenset(i for key in keys for i, value in enumerate(key) if value is None)
 
 
@@ -208,8 +208,10 @@ def key_table(keys: Sequence[Row], kinds: Sequence[Type]) -> pa.Table:
 
 
 def narrowed(columns: Sequence[Column], keys: Sequence[Row]) -> str:
-    """A first look, to follow a table `t`, by the column of whole numbers that leaves fewest rows: DuckDB has an array
-    of all that lie between, and reads the other columns where one is met."""
+    """A semi join on one column of whole numbers, to stand behind a table `t`; nothing where there is none.
+
+    DuckDB tests such a column fast, and reads the other columns of rows that pass only.
+    """
     whole = [
         i for i, column in enumerate(columns) if column.type.is_integral and all(key[i] is not None for key in keys)
     ]

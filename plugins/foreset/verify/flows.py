@@ -1,4 +1,4 @@
-"""What is carried, sent along the steps of a recursion: for each key a set of numbers, kept as bits.
+"""Carried values sent along the steps of a recursion: for each key a set of numbers, kept as bits.
 
 The numbers are those of the values that goals carry. On the way down only the keys matter; what the rules without
 recursion start goes up as bits, 64 goals in one word. Where such rules have to be asked by whole rows, the bits of
@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreset.verify.linear_recursion import Carriage
+from foreset.verify.linear_recursion import LinearRecursion
 from foreset.verify.value_numbering import Codes, Grown, Mask, Numbered, Numbers, nothing
 
 MOST = 1024  # different carried values; goals with others are solved one by one
@@ -45,7 +45,7 @@ class Sets:
         return np.asarray(self.words[sets, members >> 6] & _bit(members) != 0, dtype=np.bool_)
 
     def spread(self, along: Grown, changed: Numbers) -> None:
-        """What is in a set is in those that `along` leads to, too: go on from the changed ones until all is so."""
+        """Add what the changed sets hold to the sets that `along` leads to, and so on until nothing changes."""
         while len(changed):
             places, found = along.meet(changed)
             targets = found[:, 0]
@@ -80,20 +80,20 @@ def _bit(members: Numbers) -> Words:
 
 @dataclass(slots=True)
 class Flow:
-    """The goals on one view that travel together; `stops` are their keys, `passengers` the values that they carry.
+    """The goals on one view that travel together: their keys, and the values that they carry.
 
-    Both passes have the same passengers: a goal that found room in the first finds it in the second.
+    Both passes number the same values: a goal that found room in the first finds it in the second.
     """
 
-    way: Carriage
-    passengers: Numbered
+    recursion: LinearRecursion
+    values: Numbered
     codes: Codes
-    stops: Numbered = field(init=False)
-    _keys_asked: int = 0  # of the stops, by those rules that are asked by key
-    _waiting: Numbers = field(default_factory=lambda: nothing(2))  # goals without an answer: a stop and a passenger
+    keys: Numbered = field(init=False)
+    _keys_asked: int = 0  # of the keys, so many were given to the rules that are asked by key
+    _waiting: Numbers = field(default_factory=lambda: nothing(2))  # goals without an answer: a key and a value
     _down: Grown = field(default_factory=lambda: Grown(1))
     _up: Grown = field(default_factory=lambda: Grown(1))
-    _started: Grown = field(default_factory=lambda: Grown(1))  # stops at which something starts, by what it is
+    _started: Grown = field(default_factory=lambda: Grown(1))  # keys of rows that starting rules give, by carried value
     _asked: Sets = field(default_factory=Sets)
     _sent: Sets = field(default_factory=Sets)  # of `_asked`, what the rules were asked for
     _found: Sets = field(default_factory=Sets)
@@ -102,47 +102,47 @@ class Flow:
     _changed_below: list[Numbers] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.stops = Numbered(self.codes, len(self.way.key))
+        self.keys = Numbered(self.codes, len(self.recursion.key))
 
     def take(self, goals: Numbers) -> tuple[Numbers, Numbers]:
         """Let goals in; the keys among them that are new, and the goals for which there is no room."""
-        carried = goals[:, list(self.way.carried)]
-        new = self.passengers.add(carried, MOST)
-        numbers = self.passengers.numbers(carried)
+        carried = goals[:, list(self.recursion.carried)]
+        new = self.values.add(carried, MOST)
+        numbers = self.values.numbers(carried)
         inside = goals[numbers >= 0]
-        keys = inside[:, list(self.way.key)]
-        fresh = self.stops.add(keys)
-        pairs = np.column_stack([self.stops.numbers(keys), numbers[numbers >= 0]])
+        keys = inside[:, list(self.recursion.key)]
+        fresh = self.keys.add(keys)
+        pairs = np.column_stack([self.keys.numbers(keys), numbers[numbers >= 0]])
         self._waiting = np.concatenate([self._waiting, pairs])
         self._fit()
         self._asked.put(pairs[:, 0], pairs[:, 1])
         self._changed_above.append(pairs[:, 0])
         places, begun = self._started.meet(self.codes.packed(new))
-        self._start(begun[:, 0], self.passengers.numbers(new)[places])
+        self._start(begun[:, 0], self.values.numbers(new)[places])
         return fresh, goals[numbers < 0]
 
     def step(self, steps: Numbers) -> Numbers:
         """Take steps from keys that were asked for; the keys below that are new."""
         above, below = np.hsplit(steps, 2)
-        fresh = self.stops.add(below)
-        above, below = self.stops.numbers(above), self.stops.numbers(below)
+        fresh = self.keys.add(below)
+        above, below = self.keys.numbers(above), self.keys.numbers(below)
         self._steps.append(np.column_stack([above, below]))
         return fresh
 
     def start(self, rows: Numbers) -> None:
         """Take rows that rules without recursion give."""
-        stops = self.stops.numbers(rows[:, list(self.way.key)])
-        carried = rows[:, list(self.way.carried)]
-        self._started.add(self.codes.packed(carried), stops[:, None])
-        numbers = self.passengers.numbers(carried)
+        keys = self.keys.numbers(rows[:, list(self.recursion.key)])
+        carried = rows[:, list(self.recursion.carried)]
+        self._started.add(self.codes.packed(carried), keys[:, None])
+        numbers = self.values.numbers(carried)
         known = numbers >= 0
         self._fit()
-        self._start(stops[known], numbers[known])
+        self._start(keys[known], numbers[known])
 
     def new_keys(self) -> Numbers:
         """The keys that came since this was asked last."""
-        keys = self.stops.rows[self._keys_asked :]
-        self._keys_asked = len(self.stops)
+        keys = self.keys.rows[self._keys_asked :]
+        self._keys_asked = len(self.keys)
         return keys
 
     def questions(self) -> Numbers:
@@ -164,14 +164,14 @@ class Flow:
         return rows
 
     def _room(self) -> tuple[int, int]:
-        return len(self.stops), len(self.passengers)
+        return len(self.keys), len(self.values)
 
     def _fit(self) -> None:
         self._asked.fit(*self._room())
         self._found.fit(*self._room())
 
     def _settle(self) -> None:
-        """Take up the steps of all waves together: what is sorted once is looked up faster than many pieces."""
+        """Add the steps of all waves at once: one sorted piece is faster to look up than many."""
         self._fit()
         steps, self._steps = np.concatenate(self._steps), [nothing(2)]
         self._down.add(steps[:, 0], steps[:, 1:])
@@ -180,14 +180,14 @@ class Flow:
         self._changed_above.append(steps[:, 0])
         self._changed_below.append(steps[:, 1])
 
-    def _start(self, stops: Numbers, passengers: Numbers) -> None:
-        self._found.put(stops, passengers)
-        self._changed_below.append(stops)
+    def _start(self, keys: Numbers, values: Numbers) -> None:
+        self._found.put(keys, values)
+        self._changed_below.append(keys)
 
-    def _rows(self, stops: Numbers, passengers: Numbers) -> Numbers:
-        rows = np.empty((len(stops), len(self.way.kinds)), dtype=np.int64)
-        rows[:, list(self.way.key)] = self.stops.rows[stops]
-        rows[:, list(self.way.carried)] = self.passengers.rows[passengers]
+    def _rows(self, keys: Numbers, values: Numbers) -> Numbers:
+        rows = np.empty((len(keys), len(self.recursion.kinds)), dtype=np.int64)
+        rows[:, list(self.recursion.key)] = self.keys.rows[keys]
+        rows[:, list(self.recursion.carried)] = self.values.rows[values]
         return rows
 
 

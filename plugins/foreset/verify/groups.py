@@ -59,7 +59,7 @@ class GroupFacts:
     _expected: dict[tuple[str, Asked], set[Row]] = field(default_factory=dict)
 
     def expect(self, relation: str, known: Asked, keys: Iterable[Row]) -> None:
-        """Say what will be asked for, so that whoever asks first finds it along: two looks may take twice as long."""
+        """Note keys that will be asked for: the first look at these groups fetches them, too."""
         asked, wanted = _by_group(self.groups[relation], known, keys)
         self._expected.setdefault((relation, asked), set()).update(wanted)
 

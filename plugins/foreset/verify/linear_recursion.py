@@ -5,7 +5,7 @@ view is taken apart: *steps* lead from the key of a goal (its other columns) to 
 is carried, and the rules without recursion start what goes up. `flows.py` sends what is carried along the steps.
 
 A goal that gives the key alone wants all that is carried. As written, each key below it would be such a goal, too, with
-all answers of its own; instead, what the goal's key reaches by steps is found first (`Carriage.from_key`).
+all answers of its own; instead, what the goal's key reaches by steps is found first (`LinearRecursion.from_key`).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from foreset.ir.types import Type
 from foreset.verify.binding_order import Asked, Fanout, Passage
 from foreset.verify.value_numbering import alike
 
-FEW = 4.0  # rows of a source that a rule without recursion may find for one key, beside those that the steps ask for
+FEW = 4.0  # rows for one key; a rule without recursion that reads more of a source is asked by whole rows
 
 
 @dataclass(frozen=True, slots=True)
-class Carriage:
+class LinearRecursion:
     """A recursive view that hands columns on, taken apart."""
 
     view: str
@@ -93,7 +93,7 @@ class Carriage:
         )
 
 
-def carriage(view: View, kinds: tuple[Type, ...]) -> Carriage | None:
+def taken_apart(view: View, kinds: tuple[Type, ...]) -> LinearRecursion | None:
     """`view`, the only one of its stratum, taken apart; None where it reads itself in another way, or not at all."""
     links = [(rule, link) for rule in view.rules if (link := _link(rule, view.name)) is not None]
     starts = tuple(rule for rule in view.rules if not _reads(rule, view.name))
@@ -105,10 +105,12 @@ def carriage(view: View, kinds: tuple[Type, ...]) -> Carriage | None:
         return None
     name = f"{view.name}{HIDDEN}steps"
     steps = View(name, (), tuple(_step(rule, link, key, name) for rule, link in links))
-    return Carriage(view.name, kinds, key, carried, steps, starts)
+    return LinearRecursion(view.name, kinds, key, carried, steps, starts)
 
 
-def parted(one: Carriage, steps: Sequence[Passage], starts: Sequence[Passage], fanout: Fanout) -> tuple[View, View]:
+def parted(
+    one: LinearRecursion, steps: Sequence[Passage], starts: Sequence[Passage], fanout: Fanout
+) -> tuple[View, View]:
     """The rules without recursion: those that are asked by key, and those that are asked by whole rows.
 
     By key they are asked once for all that is carried, which is less unless it finds many rows that nobody needs.

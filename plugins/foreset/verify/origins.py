@@ -70,7 +70,7 @@ def hints(pairs: Pairs, rows: Iterable[Row | Mapping[int, Value]]) -> list[Hint]
 
 
 def _few(rule: Rule, asked: Asked, groups: Collection[str]) -> bool:
-    """Of one key the rule gives a row for each of some groups: what else is in its head comes from none but groups."""
+    """Whether a key gives few rows: each value of the head that the key does not give comes from a group."""
     lets = {literal.var.name: literal.term for literal in rule.body if isinstance(literal, Let)}
     known = names_in(*(rule.head.args[position] for position in asked))
     todo, seen = [name for name in names_in(*rule.head.args) if name not in known], set(known)

@@ -64,7 +64,7 @@ LEAST_OWN = 8  # groups of own aggregates that are always looked at
 
 
 def shares(staged: Mapping[str, Staged], size: int) -> dict[str, Share]:
-    """About `size` rows over all views, half of them changed ones, the rest unchanged and absent; all where few."""
+    """About `size` rows over all views, half of them changed; all rows of a kind where there are few."""
     each = max(LEAST_PER_VIEW, size // max(len(staged), 1))
     part = share_of(each)
     changed = _whole({name: one.changed for name, one in staged.items()})
@@ -131,7 +131,7 @@ def _there(staged: Staged, rows: Sequence[Row]) -> tuple[set[Row], set[Row]]:
 
 
 def _half_each(plus: Sequence[Row], minus: Sequence[Row], size: int) -> list[Row]:
-    """Both signs, as evenly as they come."""
+    """Up to `size` rows, half of them of each sign where both have enough."""
     few = min(len(plus), max(size - len(minus), size // 2))
     return [*plus[:few], *minus[: size - few]]
 
@@ -139,7 +139,7 @@ def _half_each(plus: Sequence[Row], minus: Sequence[Row], size: int) -> list[Row
 def _combinations(
     rows: Sequence[Row], hints: Sequence[Hint], width: int, size: int, generator: random.Random
 ) -> list[Row]:
-    """Rows of values that occur in their columns, every other one with what a hint says: near misses, not nonsense."""
+    """Rows of values that occur in their columns; about half of them take over what a hint says."""
     values: list[set[Value]] = [{row[i] for row in rows} for i in range(width)]
     for position, value in {pair for hint in hints for pair in hint}:
         values[position].add(value)

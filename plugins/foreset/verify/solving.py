@@ -20,7 +20,7 @@ from foreset.verify.batches import Binder
 from foreset.verify.binding_order import Asked, Schemas
 from foreset.verify.fact_cache import Looks
 from foreset.verify.groups import Facts, GroupFacts, member_schemas
-from foreset.verify.linear_recursion import Carriage, carriage
+from foreset.verify.linear_recursion import LinearRecursion, taken_apart
 from foreset.verify.square_closure import linear
 from foreset.verify.tabling import Common, Goal, Pass, Table
 from foreset.verify.value_numbering import Codes
@@ -83,11 +83,11 @@ class Solver:
         views = {view.name: view for stratum in self.layering.strata for view in stratum.views if derived(view)}
         if extra is not None:
             views[extra.name] = extra
-        carriages = {one.view: one for one in map(self._carriage, self.layering.strata) if one is not None}
-        parts = {name: kinds for one in carriages.values() for name, kinds in one.schemas().items()}
+        recursions = {one.view: one for one in map(self._recursion, self.layering.strata) if one is not None}
+        parts = {name: kinds for one in recursions.values() for name, kinds in one.schemas().items()}
         looks = Looks(self.facts, self.codes, self.schemas)
         binder = Binder(self.codes, {**self.schemas, **parts})
-        common = Common(looks, binder, views.keys() | parts.keys(), self.sizes, carriages)
+        common = Common(looks, binder, views.keys() | parts.keys(), self.sizes, recursions)
         first = Pass(common, views, {}, decide_negation=False)
         for (relation, asked), keys in goals.items():
             kinds = [self.schemas[relation][position] for position in asked]
@@ -99,9 +99,9 @@ class Solver:
             tables = _decided(first, [*order, *([(extra,)] if extra else [])])
         return {goal: tables[goal] for goal in goals}
 
-    def _carriage(self, stratum: Stratum) -> Carriage | None:
+    def _recursion(self, stratum: Stratum) -> LinearRecursion | None:
         view = stratum.views[0]
-        return carriage(view, self.schemas[view.name]) if len(stratum.views) == 1 and derived(view) else None
+        return taken_apart(view, self.schemas[view.name]) if len(stratum.views) == 1 and derived(view) else None
 
     def _members(self, view: View, asked: Asked, keys: set[Row]) -> Iterable[Row]:
         """The members of the groups whose columns `asked` are one of `keys`."""

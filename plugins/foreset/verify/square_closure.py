@@ -2,7 +2,7 @@
 
 `p(X, Y) :- p(X, Z), p(Z, Y)` gives the closure of what the other rules give; with `p(X, Y) :- p(Y, X)` beside it, that
 of those rows and of the same turned round. Said as `p(X, Y) :- b(X, Z), p(Z, Y)`, where `b` is the body of such a rule,
-it hands `Y` on, and no pair between the ends of a goal is a goal of its own (carried.py).
+it hands `Y` on, and no pair between the ends of a goal is a goal of its own (linear_recursion.py).
 """
 
 from __future__ import annotations

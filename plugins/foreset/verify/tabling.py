@@ -24,7 +24,7 @@ from foreset.verify.batches import Batch, Binder
 from foreset.verify.binding_order import Asked, Passage, Stage, passage
 from foreset.verify.fact_cache import Looks
 from foreset.verify.flows import Flow
-from foreset.verify.linear_recursion import Carriage, named, parted
+from foreset.verify.linear_recursion import LinearRecursion, named, parted
 from foreset.verify.value_numbering import Codes, Distinct, Grown, Numbered, Numbers, nothing, without_null
 
 Goal = tuple[str, Asked]
@@ -71,17 +71,17 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Common:
-    """What both passes have in common: they order rules alike, or the second asks what the first did not."""
+    """What both passes share. They must order a rule alike: else the second would ask what the first did not."""
 
     looks: Looks
     binder: Binder
     derived: Set[str]  # the views of all strata, and their parts
     sizes: Mapping[str, int]  # of some of them
-    carriages: Mapping[str, Carriage]
-    passengers: dict[str, Numbered] = field(default_factory=dict)
+    recursions: Mapping[str, LinearRecursion]
+    carried_values: dict[str, Numbered] = field(default_factory=dict)
 
     def fanout(self, relation: str, known: Asked) -> float | None:
-        """Rows for one key, about; of a view it is known how many it has at most, and all of them take long to find."""
+        """About how many rows one key finds; None where nobody knows. Of a view only its size is known, if that."""
         if relation not in self.derived:
             return self.looks.facts.fanout(relation, known)
         if relation not in self.sizes or not known:
@@ -122,7 +122,7 @@ class Pass:
         self.ask_for(goal, keys[without_null(keys)])
 
     def ask_for(self, goal: Goal, keys: Numbers) -> None:
-        """Ask for rows of a view by what is in them: of those whose column is NULL, the ones that sets group by it."""
+        """As `ask`, but a NULL in a key asks for rows with a NULL there: the members of a group may be such."""
         fresh = self._table(goal).keys.add(keys, self.codes)
         if len(fresh):
             self._goals.setdefault(goal, []).append(fresh)
@@ -141,35 +141,35 @@ class Pass:
                     self._wake(goal, np.concatenate(rows))
 
     def _flowing(self) -> bool:
-        """Where all is quiet, ask and answer what travels together; False if that was nothing new."""
+        """When no goal and no answer is left, let the flows ask and answer. False when that gave nothing new."""
         for flow in self._flows.values():
-            one = flow.way
+            one = flow.recursion
             self.ask((one.by_key, one.key), flow.new_keys())
             if self.views[one.by_row].rules:
                 self.ask((one.by_row, one.whole), flow.questions())
         if not self._goals:
             for flow in self._flows.values():
-                self._found((flow.way.view, flow.way.whole), flow.answers())
+                self._found((flow.recursion.view, flow.recursion.whole), flow.answers())
         return bool(self._goals or self._news)
 
     def _hear(self, flow: Flow, part: str, rows: Numbers) -> None:
-        if part == flow.way.steps.name:
-            self.ask((part, flow.way.key_of_step), flow.step(rows))
+        if part == flow.recursion.steps.name:
+            self.ask((part, flow.recursion.key_of_step), flow.step(rows))
         else:
             flow.start(rows)
 
     def _flow(self, goal: Goal) -> Flow | None:
-        """What takes goals of this kind, if the view hands on some of its columns."""
+        """The flow that takes goals of this kind; None where the view hands no column on."""
         relation, asked = goal
-        one = self.common.carriages.get(relation)
+        one = self.common.recursions.get(relation)
         if one is None or asked != one.whole:
             return None
         if relation not in self._flows:
             starts = [self._passage(named(rule, one.by_key), one.key) for rule in one.starts]
             steps = [self._passage(rule, one.key_of_step) for rule in one.steps.rules]
             parts = (one.steps, *parted(one, steps, starts, self.common.fanout))
-            passengers = self.common.passengers.setdefault(relation, Numbered(self.codes, len(one.carried)))
-            flow = self._flows[relation] = Flow(one, passengers, self.codes)
+            values = self.common.carried_values.setdefault(relation, Numbered(self.codes, len(one.carried)))
+            flow = self._flows[relation] = Flow(one, values, self.codes)
             self.views |= {part.name: part for part in parts}
             self._parts |= {part.name: flow for part in parts}
         return self._flows[relation]
@@ -183,7 +183,7 @@ class Pass:
         flow = self._flow(goal)
         if flow is not None:
             fresh, keys = flow.take(keys)
-            self.ask((flow.way.steps.name, flow.way.key_of_step), fresh)
+            self.ask((flow.recursion.steps.name, flow.recursion.key_of_step), fresh)
         for rule in self._rules(goal) if len(keys) else ():
             way = self._passage(rule, goal[1])
             self._advance(way, 0, self.binder.begin(way, keys))
@@ -191,7 +191,7 @@ class Pass:
     def _rules(self, goal: Goal) -> Sequence[Rule]:
         """The rules of a view, in the form that suits what is given of it."""
         relation, asked = goal
-        one = self.common.carriages.get(relation)
+        one = self.common.recursions.get(relation)
         if one is None or asked != one.key:
             return self.views[relation].rules
         if relation not in self._from_key:
@@ -215,7 +215,7 @@ class Pass:
                 self._go_on(waiting.passage, waiting.stage, batch, np.arange(len(rows)), answers[places])
 
     def _go_on(self, way: Passage, number: int, batch: Batch, places: Numbers, rows: Numbers) -> None:
-        """From an atom of a view, with bindings and the answers that they meet."""
+        """Continue a rule behind an atom of a view, with the bindings that waited and the answers that came."""
         stage = way.stages[number]
         found, _ = self.binder.met(stage, batch, places, rows, way.rule)
         self._advance(way, number + 1, self.binder.keeping(found, stage.keep))
@@ -277,7 +277,7 @@ class Pass:
         self._found((way.rule.head.relation, way.asked), self.binder.heads(way.rule, batch))
 
     def _found(self, goal: Goal, rows: Numbers) -> None:
-        """Keep those of some rows that are answers, and tell those who wait for them of the new ones."""
+        """Keep the rows that answer a goal; those that are new go to the bindings that wait for them."""
         table = self.tables[goal]
         rows = rows[table.keys.packed.holds(self.codes.packed(rows[:, list(goal[1])]))]
         rows = rows[table.known.add(self.codes.packed(rows))]

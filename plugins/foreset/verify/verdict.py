@@ -18,7 +18,7 @@ UNASKED = "unasked"  # the kind of a row that nobody asked a domain for
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """A row of which the staged result claims what recomputation denies."""
+    """A row on which the staged result and the recomputation differ."""
 
     view: str
     row: Row
@@ -83,5 +83,5 @@ def _sum(counts: Mapping[str, Mapping[str, int]], kind: str) -> int:
 
 
 def error_bound(checked: int) -> float | None:
-    """With `checked` random rows and no error among them, the rate that is excluded at 95 %."""
+    """The least error rate that is excluded at 95 % when none of `checked` random rows was wrong."""
     return None if checked <= 0 else round(1 - (1 - CONFIDENCE) ** (1 / checked), 6)
