@@ -55,24 +55,27 @@ PHASES = {"capture": "capture", "capture_all": "capture", "maintain": "strata", 
           "publish": "publish"}  # fmt: skip
 NAMED = 4  # phases: who names as many, outside of what it says of each, knows their order
 
-# Modules that match on the literals of bodies in the packages that evaluate rules: those that evaluate, and others.
+# Modules that read the literals of bodies in the packages that evaluate rules. Those that decide in which order and by
+# which columns they are met:
 COMPILERS = {
-    "machine.literals": "the machine's, over every backend",
-    "oracle.naive": "full evaluation, every atom against every row",
-    "verify.binding_order": "verification: a body as stages",
-    "mediated.derive": "constrained atoms, whose rows are not values",
+    "machine.literals": "the machine's, for every backend and for `explain`",
+    "oracle.naive": "the oracle's",
+    "verify.binding_order": "verification's, for goals, batches, queries and questions",
+    "mediated.derive": "of constrained atoms, whose rows are not values",
 }
+# Those that do as one of these says, or only look:
 READERS = {
     "machine.links": "finds what a support stands on",
     "backends.spark.trace_failure": "finds the row at which an expression fails",
-    "questions.bodies": "proofs and misses: stages of verification, one row at a time",
-    "verify.queries": "large groups: stages of verification as a query",
+    "questions.bodies": "one row's derivations, and what lacks",
+    "questions.proofs": "derivations of a row, by bodies",
+    "questions.why_not": "says in words what a rule lacks",
+    "verify.batches": "many bindings at once",
     "verify.linear_recursion": "finds columns that a recursion hands on",
     "verify.origins": "where values of columns come from",
-    "questions.proofs": "derivations of a row, by bodies",
+    "verify.queries": "large groups, by one query",
     "verify.square_closure": "finds recursion that reads itself twice",
     "verify.tabling": "goal by goal, by batches",
-    "questions.why_not": "says in words what a rule lacks",
 }
 EVALUATING = ("backends", "engine", "inproc", "machine", "mediated", "oracle", "questions", "reference", "verify")
 

@@ -12,6 +12,7 @@ from foreset.errors import SpecError
 from foreset.ir.edits import Edit
 from foreset.ir.program import Program, Source, View
 from foreset.ir.strata import Layering
+from foreset.plan.fingerprint import fingerprints
 from foreset.plan.frozen import RefreshPlan
 from foreset.plan.marks import Mark
 from foreset.records import codec
@@ -136,6 +137,17 @@ def read_spec(
     """
     found = _sound(text, file, tuple((suites or {}).items()), tuple(edits), tuple(shapes))
     return found.program, found.layering
+
+
+def read_fingerprints(text: str, file: str, suites: Mapping[str, str] | None = None) -> Mapping[str, str]:
+    """The fingerprints of a spec's views, as they are without edits."""
+    return _fingerprints(text, file, tuple((suites or {}).items()))
+
+
+@functools.lru_cache(maxsize=16)
+def _fingerprints(text: str, file: str, suites: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    found = _sound(text, file, suites, (), ())
+    return fingerprints(found.program, found.layering)
 
 
 def read_as_written(

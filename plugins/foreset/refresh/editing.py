@@ -83,6 +83,8 @@ def reasons(
     Rows that edits give are few and compared as a whole. A view is only built again where its rules have changed, or
     where the rows that were given before are not there to be compared with.
     """
+    if not before and not now:
+        return {}
     written, _ = read_spec(*spec, suites)
     lost = {one.edit for one in misfits(written, before)}
     held = [edit for edit in before if edit not in lost]  # columns of their views have changed: those are rebuilt

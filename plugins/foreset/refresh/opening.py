@@ -11,11 +11,10 @@ from foreset.diagnostics import Report
 from foreset.errors import EnvironmentFault, Held, SpecError
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering
-from foreset.plan.fingerprint import fingerprints
 from foreset.plan.frozen import RefreshPlan, Request
 from foreset.plan.history import REMEMBERED
 from foreset.plan.rebuild import rebuilt
-from foreset.refresh.context import Context, Listener, read_spec, understood
+from foreset.refresh.context import Context, Listener, read_fingerprints, read_spec, understood
 from foreset.refresh.editing import edited, edits_of, reasons
 from foreset.refresh.record_failure import described
 from foreset.spec.suites import suite_files
@@ -86,7 +85,7 @@ def _planned(
     program, layering = read_spec(text, file, suites)
     past = _past(run)
     previous = past[-1] if past else None
-    marks = fingerprints(program, layering)
+    marks = read_fingerprints(text, file, suites)
     before = {name: previous.fingerprints.get(name, "") for name in previous.views} if previous else None
     edits = edits_of(previous)
     group = run.layout.group
