@@ -8,25 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from foreset.plan import stages
 from foreset.plan.frozen import Request
-from foreset.plan.stages import (
-    CAPTURE,
-    COMMIT,
-    NOTHING_MOVED,
-    NOTHING_NEW,
-    PUBLISH,
-    QUALITY,
-    TRIAL,
-    VERIFY,
-    WORKING,
-    EachSource,
-    EachStratum,
-    Ending,
-    Once,
-    Status,
-    Working,
-    mark,
-)
+from foreset.plan.stages import EachSource, EachStratum, Ending, Once, Status, Working
 from foreset.records.strata import StratumRecord
 from foreset.refresh.captured import nothing_moved
 from foreset.refresh.capturing import capture_sources
@@ -44,22 +28,22 @@ from foreset.session.lazy import activate, interrupt
 from foreset.store.epochs import close_run
 
 DOES: dict[Once | EachSource, Callable[[Context], Any]] = {
-    CAPTURE: capture_sources,
-    VERIFY: verify,
-    QUALITY: quality,
-    COMMIT: commit,
-    PUBLISH: publish,
+    stages.CAPTURE: capture_sources,
+    stages.VERIFY: verify,
+    stages.QUALITY: quality,
+    stages.COMMIT: commit,
+    stages.PUBLISH: publish,
 }
 HOLDS: dict[Ending, Callable[[Context, Request], bool]] = {
-    NOTHING_MOVED: lambda context, _: nothing_moved(context),
-    NOTHING_NEW: lambda context, _: nothing_new(context),
-    TRIAL: lambda _, request: request.dry_run,
+    stages.NOTHING_MOVED: lambda context, _: nothing_moved(context),
+    stages.NOTHING_NEW: lambda context, _: nothing_new(context),
+    stages.TRIAL: lambda _, request: request.dry_run,
 }
 
 
 def through(context: Context, request: Request) -> Status:
     """Every stage of an open run, in this process, until the refresh ends; how it has ended."""
-    for stage in WORKING:
+    for stage in stages.WORKING:
         with failures_told(context, stage):
             if isinstance(stage, EachStratum):
                 _strata(context, stage)
@@ -80,7 +64,7 @@ def ending_of(context: Context, request: Request, stage: Working) -> Ending | No
 def one_stratum(context: Context, stage: EachStratum, number: int, *, in_parts: bool = False) -> StratumRecord:
     """Maintain the stratum of that number."""
     activate(context.spark)  # pyspark knows the active session by thread
-    with at_stage(mark(stage, number)):
+    with at_stage(stages.mark(stage, number)):
         return maintain(context, number, in_parts=in_parts)
 
 

@@ -17,24 +17,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from foreset.errors import EnvironmentFault, Fenced, Held
 from foreset.ir.program import is_hidden
+from foreset.plan import stages
 from foreset.plan.frozen import Request
-from foreset.plan.stages import (
-    CAPTURE,
-    CLOSE,
-    COMMIT,
-    PUBLISH,
-    QUALITY,
-    EachStratum,
-    Ending,
-    Frame,
-    Opening,
-    Retry,
-    Stage,
-    Status,
-    Working,
-    endings_before,
-    mark,
-)
+from foreset.plan.stages import EachStratum, Ending, Frame, Opening, Retry, Stage, Status, Working
 from foreset.plan.unreached import unreached
 from foreset.records import codec
 from foreset.records.captures import CaptureRecord
@@ -82,13 +67,13 @@ class Job:
     @property
     def name(self) -> str:
         """The stage as reports name it."""
-        return mark(self.stage, self.stratum) if isinstance(self.stage, EachStratum) else self.stage.name
+        return stages.mark(self.stage, self.stratum) if isinstance(self.stage, EachStratum) else self.stage.name
 
 
 def perform(job: Job, listen: Listener = lambda _: None) -> Facts:
     """Do one stage, or say again what an earlier try did; facts that JSON can hold."""
     layout = Layout(absolute_warehouse(job.warehouse), job.group)
-    if job.stage == CLOSE:
+    if job.stage == stages.CLOSE:
         return _close(layout, job.request.refresh_id)
     with attempt_told(layout, job.request, job.name):
         if isinstance(job.stage, Frame):
@@ -104,7 +89,7 @@ def perform(job: Job, listen: Listener = lambda _: None) -> Facts:
 
 def _worked(context: Context, stage: Working, job: Job) -> Facts:
     """What a stage did, or that the refresh has ended before it: somebody may have cleared its task."""
-    for ending in endings_before(stage):
+    for ending in stages.endings_before(stage):
         if HOLDS[ending](context, job.request):
             return _closed(context, ending)
     with _beating(context), failures_told(context, stage):
@@ -114,7 +99,7 @@ def _worked(context: Context, stage: Working, job: Job) -> Facts:
         told = TELLS[stage](context, done) if stage in TELLS else codec.to_plain(done)
         if (ended := ending_of(context, job.request, stage)) is not None:
             return {**told, **_closed(context, ended)}
-        return {**told, "idle": _idle(context, done)} if stage == CAPTURE else told
+        return {**told, "idle": _idle(context, done)} if stage == stages.CAPTURE else told
 
 
 def _closed(context: Context, ending: Ending) -> Facts:
@@ -215,10 +200,10 @@ def _only(record: object, names: tuple[str, ...]) -> Facts:
 
 
 TELLS: Mapping[Working, Callable[[Context, Any], Facts]] = {
-    CAPTURE: _captured,
-    QUALITY: _checked,
-    COMMIT: _committed,
-    PUBLISH: _published,
+    stages.CAPTURE: _captured,
+    stages.QUALITY: _checked,
+    stages.COMMIT: _committed,
+    stages.PUBLISH: _published,
 }
 
 
