@@ -74,7 +74,6 @@ READERS = {
     "verify.linear_recursion": "finds columns that a recursion hands on",
     "verify.origins": "where values of columns come from",
     "verify.queries": "large groups, by one query",
-    "verify.square_closure": "finds recursion that reads itself twice",
     "verify.tabling": "goal by goal, by batches",
 }
 EVALUATING = ("backends", "engine", "inproc", "machine", "mediated", "oracle", "questions", "reference", "verify")

@@ -13,6 +13,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 from tests.property.programs import random_case
+from tests.recomputed import derivable
 from tests.refresh_cases import in_normal_form, load_program
 
 from foreset.ir.program import Program, View
@@ -25,7 +26,6 @@ from foreset.verify.flows import Flow
 from foreset.verify.linear_recursion import LinearRecursion
 from foreset.verify.origins import hints, origins
 from foreset.verify.sample import Staged, draw, share_of
-from foreset.verify.solving import derivable
 from foreset.verify.value_numbering import Codes, Numbers
 from foreset.verify.verdict import error_bound
 

@@ -16,6 +16,7 @@ import pytest
 from tests.cli_runner import foreset as run_cli
 from tests.property.aggregate_programs import random_aggregates
 from tests.property.test_verify import SetFacts, absent_rows
+from tests.recomputed import derivable
 from tests.refresh_cases import in_normal_form
 
 import foreset
@@ -35,7 +36,6 @@ from foreset.spec.load import load_file, load_text
 from foreset.testing.replica import Delta, Replica
 from foreset.testing.run import run_tests
 from foreset.verify.facts import SourceFacts
-from foreset.verify.solving import derivable
 
 HEAD = """group: g
 sources:

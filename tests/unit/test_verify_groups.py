@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests.recomputed import derivable
 from tests.refresh_cases import in_normal_form, load_program
 
 from foreset.backends.duckdb.types import to_arrow
@@ -15,7 +16,6 @@ from foreset.ir.aggregates import Kind
 from foreset.ir.terms import Row
 from foreset.oracle.naive import evaluate
 from foreset.verify.facts import SourceFacts
-from foreset.verify.solving import derivable
 
 SPEC = """group: shop
 sources:

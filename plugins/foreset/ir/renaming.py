@@ -11,11 +11,11 @@ from foreset.ir.terms import Call, Term, Var
 
 def numbered(rule: Rule) -> Rule:
     """A rule without sets, with its variables called by their order, so that equal rules are equal."""
-    names: dict[str, str] = {}
+    names: dict[str, Term] = {}
     for var in _occurrences(rule):
-        names.setdefault(var.name, f"V{len(names)}")
-    body = tuple(rename_literal(literal, names) for literal in rule.body)
-    return Rule(replace(rule.head, args=tuple(rename_term(arg, names) for arg in rule.head.args)), body)
+        names.setdefault(var.name, Var(f"V{len(names)}"))
+    body = tuple(filled(literal, names) for literal in rule.body)
+    return Rule(replace(rule.head, args=tuple(substituted(arg, names) for arg in rule.head.args)), body)
 
 
 def nameless(literal: Literal) -> Literal:
@@ -25,22 +25,24 @@ def nameless(literal: Literal) -> Literal:
 
 def rename_literal(literal: Literal, names: Mapping[str, str]) -> Literal:
     """`literal` with the variables that `names` has called otherwise."""
+    return filled(literal, {name: Var(other) for name, other in names.items()})
+
+
+def filled(literal: Literal, terms: Mapping[str, Term]) -> Literal:
+    """`literal` with terms in place of the variables that `terms` has; what gave one of them its value compares."""
     match literal:
         case Atom(args=args):
-            return replace(literal, args=tuple(rename_term(arg, names) for arg in args))
+            return replace(literal, args=tuple(substituted(arg, terms) for arg in args))
         case Negation(atom=atom):
-            return Negation(replace(atom, args=tuple(rename_term(arg, names) for arg in atom.args)))
+            return Negation(replace(atom, args=tuple(substituted(arg, terms) for arg in atom.args)))
         case Comparison(op=op, left=left, right=right):
-            return Comparison(op, rename_term(left, names), rename_term(right, names))
+            return Comparison(op, substituted(left, terms), substituted(right, terms))
         case Test(call=call):
-            return replace(literal, call=rename_term(call, names))
+            return replace(literal, call=substituted(call, terms))
         case Let(var=var, term=term):
-            return Let(Var(names.get(var.name, var.name)), rename_term(term, names))
-
-
-def rename_term(term: Term, names: Mapping[str, str]) -> Term:
-    """`term` with the variables that `names` has called otherwise."""
-    return substituted(term, {name: Var(other) for name, other in names.items()})
+            given = terms.get(var.name, var)
+            value = substituted(term, terms)
+            return Let(given, value) if isinstance(given, Var) else Comparison("=", given, value)
 
 
 def substituted(term: Term, terms: Mapping[str, Term]) -> Term:

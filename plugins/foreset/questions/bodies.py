@@ -14,8 +14,8 @@ import numpy as np
 from foreset.explain.notation import Columns, readable
 from foreset.ir.asked import waits_for
 from foreset.ir.program import is_hidden
-from foreset.ir.renaming import substituted
-from foreset.ir.rules import Atom, Comparison, Let, Literal, Negation, Rule, Test, atoms, literal_variables, nullable
+from foreset.ir.renaming import filled
+from foreset.ir.rules import Atom, Let, Literal, Negation, Rule, atoms, literal_variables, nullable
 from foreset.ir.terms import Const, Row, Term, Value, Var, names_in
 from foreset.ir.text import print_literal, print_rule, print_term
 from foreset.values.terms import equal
@@ -61,12 +61,11 @@ class Bodies:
         return print_rule(readable(replace(rule, body=shown), self.columns))
 
     def told(self, literal: Literal, binding: Mapping[str, Value], rule: Rule) -> str:
-        """The literal with values in place of the variables that have one."""
-        if called := waits_for(literal):
-            found = filled(literal, binding, rule)
-            assert isinstance(found, Negation)
-            return f"{called} has answered ({', '.join(map(print_term, found.atom.args))})"
-        return print_literal(readable(Rule(rule.head, (filled(literal, binding, rule),)), self.columns).body[0])
+        """The literal with values, NULL too, in place of the variables that have one."""
+        known = filled(literal, {name: Const(value, rule.types[name]) for name, value in binding.items()})
+        if isinstance(known, Negation) and (called := waits_for(literal)):
+            return f"{called} has answered ({', '.join(map(print_term, known.atom.args))})"
+        return print_literal(readable(Rule(rule.head, (known,)), self.columns).body[0])
 
     def start(self, rule: Rule, row: Row) -> Binding | None:
         """What the head says when it is to give `row`; None where it cannot."""
@@ -155,26 +154,6 @@ def _reading(rule: Rule, atom: Atom, bound: Collection[str], schemas: Schemas) -
 def _name(arg: Term) -> str:
     assert isinstance(arg, Var), f"{arg} is not in normal form"
     return arg.name
-
-
-def filled(literal: Literal, binding: Mapping[str, Value], rule: Rule) -> Literal:
-    """The literal with values, NULL too, in place of the variables that have one: for people to read."""
-    values: dict[str, Term] = {name: Const(value, rule.types[name]) for name, value in binding.items()}
-    match literal:
-        case Atom():
-            return _filled_atom(literal, values)
-        case Negation(atom=atom):
-            return Negation(_filled_atom(atom, values))
-        case Comparison(op=op, left=left, right=right):
-            return Comparison(op, substituted(left, values), substituted(right, values))
-        case Test(call=call, negated=negated):
-            return Test(substituted(call, values), negated)
-        case Let(var=var, term=term):
-            return Comparison("=", substituted(var, values), substituted(term, values))
-
-
-def _filled_atom(atom: Atom, values: Mapping[str, Term]) -> Atom:
-    return replace(atom, args=tuple(substituted(arg, values) for arg in atom.args))
 
 
 def _next(rule: Rule, rest: Sequence[Literal], bound: Iterable[str]) -> Literal | None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from foreset.analyse.needs import Need
-from foreset.ir.program import Column, Program
+from foreset.ir.program import Column, Program, View
 from foreset.ir.strata import Layering
-from foreset.ir.terms import Row, Value
+from foreset.ir.terms import Row, Value, Var
 from foreset.relations.files import Rows
-from foreset.verify.asked import lacking
+from foreset.values.widen import widened
+from foreset.verify.binding_order import Asked
 from foreset.verify.entries import Draw, sampled
 from foreset.verify.facts import SourceFacts
 from foreset.verify.origins import Hint, Pairs, hints, near_goals, origins
@@ -22,6 +23,7 @@ from foreset.verify.verdict import UNASKED, Mismatch
 
 MOST_DERIVED = 200  # rows of a view that are looked for because the rules derive them
 DRAWING = 4  # views at the same time
+Answers = Callable[[View, Asked, set[Row]], Iterable[Row]]  # rows of a view that no stratum has, by some columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def compare(
 
     views = {view.name for view in program.views}
     solver = Solver(layering, ground.facts, schemas, ground.sizes)
-    for asks, looked, unasked in lacking(ground.needs, columns, parts, staged, solver.answers, share, seed):
+    for asks, looked, unasked in _lacking(ground.needs, columns, parts, staged, solver.answers, share, seed):
         checked[asks][UNASKED] = checked[asks].get(UNASKED, 0) + looked
         mismatches += [Mismatch(asks, row, claimed=False, kind=UNASKED) for row in sorted(unasked, key=repr)]
     return checked, mismatches
@@ -114,3 +116,48 @@ def _kinds(claims: list[Claim]) -> dict[str, int]:
     for claim in claims:
         kinds[claim.kind] = kinds.get(claim.kind, 0) + 1
     return kinds
+
+
+# ---------------------------------------------------------------- what domains were asked
+def _lacking(
+    needs: Sequence[Need],
+    columns: Mapping[str, tuple[Column, ...]],
+    parts: Callable[[str], Sequence[Rows]],
+    asks: Mapping[str, Staged],
+    answers: Answers,
+    size: int,
+    seed: int,
+) -> Iterator[tuple[str, int, set[Row]]]:
+    """For each need how many arguments were looked at, and those that nobody asked for.
+
+    `parts` are the rows of a relation to draw from; what is asked is `asks`.
+    """
+    for need in needs:
+        if need.asks not in asks:
+            continue
+        view, width = need.view, len(need.seeds)
+        keys = _keys(need, columns, parts, size, seed)
+        staged = asks[need.asks]
+        kinds = [column.type for column in staged.columns]
+        found = answers(view, tuple(range(width)), keys) if keys else ()
+        whole = {tuple(map(widened, row[width:], kinds)) for row in found if None not in row[width:]}
+        wanted = sorted(whole, key=repr)[:size]
+        yield need.asks, len(wanted), set(wanted) - there(staged, wanted)
+
+
+def _keys(
+    need: Need,
+    columns: Mapping[str, tuple[Column, ...]],
+    parts: Callable[[str], Sequence[Rows]],
+    size: int,
+    seed: int,
+) -> set[Row]:
+    """Values of the seed's variables, from rows that it may have."""
+    if need.seed is None:
+        return {()}
+    places = [need.seed.args.index(Var(name)) for name in need.seeds]
+    kinds = [need.rule.types[name] for name in need.seeds]
+    drawn = sampled([Draw(part, size, seed) for part in parts(need.seed.relation)], columns[need.seed.relation])
+    keys = {tuple(widened(row[place], kind) for place, kind in zip(places, kinds, strict=True))
+            for rows in drawn for row in rows}  # fmt: skip
+    return {key for key in keys if None not in key}

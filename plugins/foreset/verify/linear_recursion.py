@@ -20,6 +20,7 @@ from foreset.ir.types import Type
 from foreset.verify.binding_order import Asked, Fanout, Passage
 from foreset.verify.value_numbering import alike
 
+END = "the other end"  # no variable of a spec has spaces in its name
 FEW = 4.0  # rows for one key; a rule without recursion that reads more of a source is asked by whole rows
 
 
@@ -177,3 +178,58 @@ def _knows(rule: Rule, link: Atom, key: Asked, kinds: Sequence[Type]) -> bool:
 def _step(rule: Rule, link: Atom, key: Asked, name: str) -> Rule:
     ends = (*(rule.head.args[p] for p in key), *(link.args[p] for p in key))
     return replace(rule, head=Atom(name, ends), body=_rest(rule, link))
+
+
+# ---------------------------------------------------------------- rules that read their view twice
+def linear(view: View, kinds: Sequence[Type]) -> View:
+    """A view whose rules read it twice with rules that read it once; any other view as it is. `kinds`: of its columns.
+
+    `p(X, Y) :- p(X, Z), p(Z, Y)` gives the closure of what the other rules give; with `p(X, Y) :- p(Y, X)` beside it,
+    that of those rows and of the same turned round. Said as `p(X, Y) :- b(X, Z), p(Z, Y)`, where `b` is the body of
+    such a rule, it hands `Y` on, and no pair between the ends of a goal is a goal of its own.
+    """
+    recursive = [rule for rule in view.rules if any(atom.relation == view.name for atom, _ in atoms(rule))]
+    if len(kinds) != 2 or kinds[0] != kinds[1] or not any(map(_doubles, recursive)):
+        return view
+    if not all(_doubles(rule) or _mirrors(rule) for rule in recursive):
+        return view
+    base = [rule for rule in view.rules if rule not in recursive]
+    if any(map(_mirrors, recursive)):
+        base += [replace(rule, head=replace(rule.head, args=rule.head.args[::-1])) for rule in base]
+    return replace(view, rules=(*base, *(_onward(rule, kinds[0]) for rule in base)))
+
+
+def _onward(rule: Rule, kind: Type) -> Rule:
+    start, middle = rule.head.args
+    link = Atom(rule.head.relation, (middle, Var(END)))
+    head = replace(rule.head, args=(start, Var(END)))
+    return replace(rule, head=head, body=(*rule.body, link), types={**rule.types, END: kind})
+
+
+def _doubles(rule: Rule) -> bool:
+    """`p(X, Y) :- p(X, Z), p(Z, Y)`, in any order."""
+    own = _own(rule)
+    return len(own) == 2 and any(
+        one[1] == other[0] and (one[0], other[1]) == rule.head.args and _count(rule) == 3
+        for one, other in (own, own[::-1])
+    )
+
+
+def _mirrors(rule: Rule) -> bool:
+    """`p(X, Y) :- p(Y, X)`."""
+    own = _own(rule)
+    return len(own) == 1 and own[0][::-1] == rule.head.args and _count(rule) == 2
+
+
+def _own(rule: Rule) -> list[tuple[Term, Term]]:
+    """The arguments of the body's atoms, if all of them are the view's own and are variables; else nothing."""
+    found = [(one.args[0], one.args[1]) for one in rule.body if isinstance(one, Atom) and _own_pair(rule, one)]
+    return found if len(found) == len(rule.body) else []
+
+
+def _own_pair(rule: Rule, atom: Atom) -> bool:
+    return atom.relation == rule.head.relation and len(atom.args) == 2 and all(isinstance(x, Var) for x in atom.args)
+
+
+def _count(rule: Rule) -> int:
+    return len({var.name for literal in rule.body for var in literal_variables(literal)})

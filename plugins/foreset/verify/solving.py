@@ -20,8 +20,7 @@ from foreset.verify.batches import Binder
 from foreset.verify.binding_order import Asked, Schemas
 from foreset.verify.fact_cache import Looks
 from foreset.verify.groups import Facts, GroupFacts, member_schemas
-from foreset.verify.linear_recursion import LinearRecursion, taken_apart
-from foreset.verify.square_closure import linear
+from foreset.verify.linear_recursion import LinearRecursion, linear, taken_apart
 from foreset.verify.tabling import Common, Goal, Pass, Table
 from foreset.verify.value_numbering import Codes
 
@@ -123,17 +122,6 @@ class Solver:
 def derived(view: View) -> bool:
     """False for groups, for what domains and edits say, and for constraints: those are facts."""
     return not (view.aggregation or view.called or view.constrained or view.given is not None)
-
-
-def derivable(
-    rows: Mapping[str, set[Row]],
-    layering: Layering,
-    facts: Facts,
-    schemas: Schemas,
-    sizes: Mapping[str, int] | None = None,
-) -> dict[str, set[Row]]:
-    """Which of `rows`, by view, follow from the facts; `sizes` says how many rows views have, where that is known."""
-    return derived_near(rows, {}, layering, facts, schemas, sizes)[0]
 
 
 def derived_near(
