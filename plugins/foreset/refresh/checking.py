@@ -17,7 +17,7 @@ from foreset.records import codec
 from foreset.records.checks import Verification
 from foreset.refresh.captured import captured_of
 from foreset.refresh.context import Context, Stopwatch
-from foreset.refresh.located import here, located, pin_of, staged_of
+from foreset.refresh.located import here, located
 from foreset.refresh.recounting import differences
 from foreset.relations.arrow import table_of
 from foreset.relations.files import Plain, Rows, entries, plain
@@ -138,20 +138,13 @@ def _ran(context: Context, view: str) -> bool:
 
 def _sizes(context: Context) -> dict[str, int]:
     """How many rows each view will have."""
-    found = {}
-    for view in context.program.views:
-        change, pin = staged_of(context, view.name), pin_of(context, view.name)
-        found[view.name] = (pin.rows if pin else 0) + change.plus.rows - change.minus.rows
-    return found
+    return {view.name: located(context, view.name, Version.NEW).rows or 0 for view in context.program.views}
 
 
 def _staged(context: Context, view: str) -> Staged:
-    change, columns = staged_of(context, view), context.view(view).columns
-    pin = pin_of(context, view)
-    old, plus, minus = (
-        entries(located(context, view, version), context.opened)
-        for version in (Version.OLD, Version.PLUS, Version.MINUS)
-    )
+    versions = [located(context, view, version) for version in (Version.OLD, Version.PLUS, Version.MINUS)]
+    old, plus, minus = (entries(one, context.opened) for one in versions)
+    before, came, went = (one.rows or 0 for one in versions)
     made = context.view(view).aggregation
-    stay = pin.rows - change.minus.rows if pin is not None else 0
-    return Staged(columns, old, plus, minus, made.groups if made and made.own else None, change.changed, stay)
+    own = made.groups if made and made.own else None
+    return Staged(context.view(view).columns, old, plus, minus, own, came + went, before - went)

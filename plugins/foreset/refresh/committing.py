@@ -62,7 +62,7 @@ def _write_view(context: Context, view: View) -> ViewPin:
     if previous is not None and not change.changed:
         written = Written(context.layout.resolve(previous.path), previous.version, previous.table_id, previous.token)
         return _pin(context, view, written, previous.rows, change)
-    rows = (previous.rows if previous else 0) + change.plus.rows - change.minus.rows
+    rows = located(context, view.name, Version.NEW).rows or 0
     return _pin(context, view, _written(context, view, previous), rows, change)
 
 

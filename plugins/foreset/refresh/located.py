@@ -59,15 +59,16 @@ def _view(context: Context, name: str, version: Version) -> Located:
     match version:
         case Version.OLD:
             pin = pin_of(context, name)
-            there = published(context.layout, name, pin) if pin else Located(name, version, columns)
+            there = published(context.layout, name, pin) if pin else Located(name, version, columns, rows=0)
             return replace(there, columns=columns)
         case Version.PLUS:
             return staged(name, version, columns, staged_of(context, name).plus)
         case Version.MINUS:
             return staged(name, version, columns, staged_of(context, name).minus)
         case _:
-            parts = [_view(context, name, part) for part in (Version.OLD, Version.MINUS, Version.PLUS)]
-            return Located(name, Version.NEW, columns, Composed(*parts))
+            old, minus, plus = (_view(context, name, part) for part in (Version.OLD, Version.MINUS, Version.PLUS))
+            rows = (old.rows or 0) - (minus.rows or 0) + (plus.rows or 0)
+            return Located(name, Version.NEW, columns, Composed(old, minus, plus), rows)
 
 
 def _source(context: Context, name: str, version: Version) -> Located:

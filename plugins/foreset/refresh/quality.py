@@ -232,11 +232,7 @@ def _deny(context: Context, sheet: _Sheet, number: int, expectation: Expectation
 
 # ---------------------------------------------------------------- the staged rows
 def _count(context: Context, view: View, rows: Rows) -> int:
-    staged = staged_of(context, view.name)
-    if rows is not Rows.STATE:
-        return (staged.plus if rows is Rows.CAME else staged.minus).rows
-    pin = pin_of(context, view.name)
-    return (pin.rows if pin else 0) - staged.minus.rows + staged.plus.rows
+    return located(context, view.name, rows.value).rows or 0
 
 
 def _rows(context: Context, view: View, rows: Rows) -> Sequence[Row]:
