@@ -25,11 +25,11 @@ from foreset.errors import EvaluationError, UsageError
 from foreset.ir.domains import Domain
 from foreset.ir.program import Column, Program
 from foreset.ir.terms import Row
-from foreset.ir.types import parse_type
 from foreset.ir.values import Misfit, coerce, sort_key
 from foreset.mediated.from_rules import declared, instances
 from foreset.refresh.context import read_spec
-from foreset.store import arrow
+from foreset.relations.arrow import table_of
+from foreset.relations.located import published
 from foreset.store.arrow_values import to_rows
 from foreset.store.layout import Layout
 from foreset.store.snapshots import open_snapshot
@@ -45,9 +45,7 @@ def rows(layout: Layout, spec: tuple[str, str], view: str, where: str, at: int |
             found = instances(entries, columns, answers, within)
     else:
         found = _within(entries, columns, within)
-    listed = [_held(row, view, shown) for row in sorted(found, key=sort_key)]
-    schema = arrow.schema_of({column.name: str(column.type) for column in shown})
-    return pa.table([pa.array([row[i] for row in listed], field.type) for i, field in enumerate(schema)], schema=schema)
+    return table_of([_held(row, view, shown) for row in sorted(found, key=sort_key)], shown)
 
 
 def _held(row: Row, view: str, columns: Sequence[Column]) -> Row:
@@ -100,9 +98,7 @@ def region(where: str, view: str, columns: Sequence[Column]) -> Constraint:
 def _entries(layout: Layout, view: str, at: int | None) -> tuple[tuple[Column, ...], list[Row]]:
     with open_snapshot(layout.root, layout.group, at, lease=False) as snapshot:
         table = snapshot.arrow(view)
-        kinds = snapshot.row.views[view].columns
-    found = ((name, parse_type(kind)) for name, kind in kinds.items())
-    columns = tuple(Column(name, kind) for name, kind in found if kind is not None)
+        columns = published(layout, view, snapshot.row.views[view]).columns
     return columns, to_rows(table, columns)
 
 
