@@ -23,6 +23,11 @@ def register(name: str, provider: Provider) -> None:
     _registered[name] = provider
 
 
+def forget(name: str) -> None:
+    """Take back what was registered."""
+    _registered.pop(name, None)
+
+
 def provider_of(name: str, more: Mapping[str, Provider] | None = None) -> Provider:
     """The provider called `name`; DomainFailed where nobody offers it."""
     known = {**BUILTIN, **_registered, **(more or {})}
