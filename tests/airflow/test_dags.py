@@ -27,6 +27,7 @@ from foreset.orchestrate.dags_folder import FILES, dags_folder
 from foreset.orchestrate.places import Places
 from foreset.orchestrate.specs import load_groups
 from foreset.plan.stages import Stage
+from foreset.records.results import Ended, ExpectationsChecked, SourcesCaptured, StageResult, StratumMaintained
 from foreset.store.capture import errors
 
 pytestmark = pytest.mark.airflow
@@ -202,20 +203,20 @@ def test_what_a_task_found_makes_others_needless(specs: Path) -> None:
 
     dag = next(dag for dag in load_dags(Places(specs, "warehouse")) if dag.dag_id == "foreset_diamond")
 
-    def needless(task: str, **facts: object) -> set[str]:
-        return {one.task_id for one in dag.task_dict[task]._needless(facts)}
+    def needless(task: str, result: StageResult) -> set[str]:
+        return {one.task_id for one in dag.task_dict[task]._needless(result)}
 
     strata = {f"stratum_{n}" for n in (1, 2, 3)}
     end = {"verify", "quality", "commit", "publish"}
-    assert needless("capture", status="unchanged") == strata | end, "`close` is never skipped"
-    assert needless("capture", status="moved", idle=[2]) == {"stratum_2"}
-    assert needless("capture", status="moved", idle=[]) == set()
-    assert needless("stratum_1", strategy="insert", idle=False) == set()
-    assert needless("open", status="held") == {"capture"} | strata | end
-    assert needless("quality", status="dry-run") == {"commit", "publish"}
-    assert needless("quality", status="passed") == set()
+    assert needless("capture", SourcesCaptured("unchanged", {})) == strata | end, "`close` is never skipped"
+    assert needless("capture", SourcesCaptured("moved", {}, idle=(2,))) == {"stratum_2"}
+    assert needless("capture", SourcesCaptured("moved", {}, idle=())) == set()
+    assert needless("stratum_1", StratumMaintained("insert", "", 1, 0.1, {}, {}, idle=False)) == set()
+    assert needless("open", Ended("held")) == {"capture"} | strata | end
+    assert needless("quality", ExpectationsChecked("dry-run", 1, 0, 0, 0.1, "passed")) == {"commit", "publish"}
+    assert needless("quality", ExpectationsChecked("passed", 1, 0, 0, 0.1, "passed")) == set()
     for task in ("open", "capture", "verify"):  # the whole run was cleared after its commit: each says so
-        assert needless(task, status="committed", seq=4) == set()
+        assert needless(task, Ended("committed", 4)) == set()
 
 
 @pytest.mark.parametrize("tries_left", [True, False])
@@ -284,8 +285,8 @@ def test_a_group_on_hold_is_skipped_with_the_reason(specs: Path, monkeypatch: py
 
     dag = next(dag for dag in load_dags(Places(specs, "warehouse")) if dag.dag_id == "foreset_diamond")
     skipped: list[str] = []
-    facts = {"status": "held", "reason": "group diamond is on hold", "hint": "release it"}
-    monkeypatch.setattr(StageOperator, "_perform", lambda *_: facts)
+    found = Ended("held", reason="group diamond is on hold", hint="release it")
+    monkeypatch.setattr(StageOperator, "_perform", lambda *_: found)
     monkeypatch.setattr(StageOperator, "skip", lambda _, tasks, **__: skipped.extend(task.task_id for task in tasks))
     with pytest.raises(AirflowSkipException, match="on hold; release it"):
         dag.task_dict["open"].execute({"ti": SimpleNamespace(xcom_push=lambda **_: None)})

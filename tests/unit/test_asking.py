@@ -18,6 +18,7 @@ from foreset.domains.provider import DomainFailed
 from foreset.errors import SourceError
 from foreset.plan.frozen import Request
 from foreset.plan.stages import CAPTURE, COMMIT, OPEN, PUBLISH, QUALITY, STRATA, VERIFY, Stage
+from foreset.records.codec import to_plain
 from foreset.refresh.tasks import Job, perform
 from foreset.warehouse import Warehouse
 
@@ -156,7 +157,7 @@ def test_what_is_recorded_is_what_a_retry_takes(wh: Warehouse, book: Book, tmp_p
     def done(stage: Stage, stratum: int = 0) -> dict:
         request = Request(refresh_id="night")
         spec = str(tmp_path / "specs/faces.yaml")
-        return perform(Job(stage, layout.root, "faces", request, stratum, spec, "nowhere", again=True))
+        return to_plain(perform(Job(stage, layout.root, "faces", request, stratum, spec, "nowhere", again=True)))
 
     done(OPEN)
     assert done(CAPTURE)["status"] == "moved"

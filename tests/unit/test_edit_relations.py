@@ -20,6 +20,7 @@ from foreset.ir.program import Column, View
 from foreset.ir.types import BOOLEAN, DATE, DOUBLE, INT, STRING, decimal
 from foreset.plan.frozen import Request
 from foreset.plan.stages import CAPTURE, COMMIT, OPEN, QUALITY, STRATA, VERIFY
+from foreset.records.results import SourcesCaptured
 from foreset.refresh import context
 from foreset.refresh.tasks import Job, perform
 from foreset.rewrite import edit_views
@@ -186,12 +187,14 @@ def test_an_edit_as_tasks_do_it(world: World, wh: Warehouse) -> None:
     strata = in_normal_form(load_program(COUNTED, "reach.yaml"))[1].strata
     perform(job)
     told = perform(replace(job, stage=CAPTURE))
+    assert isinstance(told, SourcesCaptured)
+    assert told.idle is not None
     for stratum in strata:
         perform(replace(job, stage=STRATA, stratum=stratum.number))
     for stage in (VERIFY, QUALITY, COMMIT):
         perform(replace(job, stage=stage))
     names = {stratum.number: stratum.names for stratum in strata}
-    assert [names[number] for number in told["idle"]] == [("dead_end",)]
+    assert [names[number] for number in told.idle] == [("dead_end",)]
     assert "ac" not in words(wh.read("reach.closure"))
     assert words(wh.changes("reach.closure")[1]) == {"ac"} | (closed(ROADS) - words(wh.read("reach.closure"))), (
         "with what was derived from it alone"

@@ -12,6 +12,7 @@ from tests.roads import CLOSURE, GROUP, PAPER, World, closed, words
 from foreset.errors import Fenced, Held
 from foreset.plan.frozen import Request
 from foreset.plan.stages import CLOSE, OPEN
+from foreset.records.results import Ended
 from foreset.refresh import jobs, opening
 from foreset.refresh.tasks import Job, perform
 from foreset.reports.headline import group_headline, headline
@@ -93,10 +94,11 @@ def test_what_takes_in_nothing_still_works(world: World, layout: Layout) -> None
 def test_airflow_skips_and_calls_nobody(world: World, layout: Layout) -> None:
     roll_back(layout, 1, "back", hold="gx is wrong")
     job = Job(OPEN, world.root, "reach", Request("night"), spec=str(world.specs / "reach.yaml"), spark=NOWHERE)
-    facts = perform(job)
-    assert facts["status"] == "held"
-    assert "gx is wrong" in facts["reason"]
-    assert perform(Job(CLOSE, world.root, "reach", Request("night")))["status"] == "held"
+    found = perform(job)
+    assert isinstance(found, Ended)
+    assert found.status == "held"
+    assert "gx is wrong" in (found.reason or "")
+    assert perform(Job(CLOSE, world.root, "reach", Request("night"))) == Ended("held")
     assert read_history(layout).runs[0].refresh_id == "back"
     assert last_failure(layout, 3) is None
     page = headline(read_run(layout, "night", "success"))

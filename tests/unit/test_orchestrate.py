@@ -21,6 +21,7 @@ from foreset.orchestrate.specs import load_group, load_groups
 from foreset.orchestrate.standalone import Project, environment
 from foreset.orchestrate.telling import progress, sentences
 from foreset.plan.stages import CAPTURE, COMMIT, QUALITY, STRATA, TRIAL
+from foreset.records.results import Ended, ExpectationsChecked, SourceChange, SourcesCaptured
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -108,23 +109,23 @@ def test_groups_are_found_by_file_or_by_name(tmp_path: Path) -> None:
 
 
 def test_tasks_say_in_words_what_they_found() -> None:
-    source = {"inserted": 12, "deleted": 3400, "rows": 5, "taken_whole": False, "reason": ""}
-    moved = {"status": "moved", "sources": {"edge": source}, "idle": [2]}
+    source = SourceChange(12, 3400, 5, taken_whole=False, reason="", seconds=0.1)
+    moved = SourcesCaptured("moved", {"edge": source}, idle=(2,))
     assert list(sentences(CAPTURE, moved)) == [
         "edge: +12 -3,400 of 5 rows",
         "no change reaches the strata 2: they are skipped",
     ]
-    quiet = {"status": "unchanged", "seq": 7, "sources": {}}
+    quiet = SourcesCaptured("unchanged", {}, seq=7)
     assert list(sentences(CAPTURE, quiet)) == ["no source has changed since seq 7: the refresh ends here"]
-    assert list(sentences(COMMIT, {"status": "unchanged", "seq": 7, "because": "no source had changed"})) == [
+    assert list(sentences(COMMIT, Ended("unchanged", 7, "no source had changed"))) == [
         "no source had changed: there is nothing to do"
     ]
-    assert list(sentences(COMMIT, {"status": "dry-run", "seq": 7, "because": TRIAL.because})) == [
+    assert list(sentences(COMMIT, Ended("dry-run", 7, TRIAL.because))) == [
         "it was only tried: there is nothing to do"
     ], "and not that seq 7 is committed"
-    assert list(sentences(COMMIT, {"status": "committed", "seq": 8})) == ["seq 8 is committed: readers see it now"]
-    assert "nothing more to do" in next(sentences(STRATA, {"status": "committed", "seq": 8}))
-    assert next(sentences(QUALITY, {"status": "passed", "checked": 0})) == "no view has expectations"
+    assert list(sentences(COMMIT, Ended("committed", 8))) == ["seq 8 is committed: readers see it now"]
+    assert "nothing more to do" in next(sentences(STRATA, Ended("committed", 8)))
+    assert next(sentences(QUALITY, ExpectationsChecked("passed", 0, 0, 0, 0.1, "passed"))) == "no view has expectations"
     assert progress({"event": "round", "stratum": 3, "round": 2, "rows": {"x": 1200, "y": None}}) == (
         "stratum 3: round 2, 1,200 new rows"
     )

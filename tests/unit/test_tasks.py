@@ -17,6 +17,7 @@ import foreset
 from foreset.plan import marks
 from foreset.plan.frozen import Request
 from foreset.plan.stages import COMMIT, STAGES, WORKING, EachStratum, named
+from foreset.records.codec import to_plain
 from foreset.refresh import maintaining, runner, tasks
 from foreset.refresh.committing import commit
 from foreset.refresh.context import Context
@@ -38,7 +39,7 @@ class Night:
     def do(self, name: str, stratum: int = 0, *, again: bool = False) -> dict[str, Any]:
         stage = named(name)
         assert stage is not None
-        return dict(perform(replace(self.job, stage=stage, stratum=stratum, again=again)))
+        return to_plain(perform(replace(self.job, stage=stage, stratum=stratum, again=again)))
 
     def to(self, last: str) -> dict[str, Any]:
         """Every stage from `open` to `last`, each at its first try."""

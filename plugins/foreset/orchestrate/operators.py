@@ -19,10 +19,11 @@ from foreset.orchestrate.assets import view_asset
 from foreset.orchestrate.form import request_of
 from foreset.orchestrate.names import refresh_id, task_id
 from foreset.orchestrate.telling import progress, sentences
-from foreset.plan.stages import CLOSE, EARLY, OPEN, PUBLISH, STRATA, EachStratum, Stage, Status, mark
+from foreset.plan.stages import CLOSE, EARLY, OPEN, STRATA, EachStratum, Stage, Status, mark
+from foreset.records.codec import to_plain
+from foreset.records.results import Ended, Published, SourcesCaptured, StageResult, StratumMaintained, state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
 
     from airflow.sdk import Context
     from airflow.sdk.definitions._internal.node import DAGNode
@@ -59,7 +60,7 @@ class StageOperator(BaseOperator, SkipMixin):
         """Do the stage, tell what came out, and skip what it makes needless."""
         ti = context["ti"]
         try:
-            facts = dict(self._perform(context, self.stage))
+            result = self._perform(context, self.stage)
         except ForesetError as error:
             final = not error.worth_retrying
             told = import_module(FAILING).described(error, self.spec.group)
@@ -69,19 +70,20 @@ class StageOperator(BaseOperator, SkipMixin):
             if final:
                 raise AirflowFailException(str(error)) from error
             raise
-        for line in sentences(self.stage, facts):
+        for line in sentences(self.stage, result):
             self.log.info(line)
-        if facts.get("idle") is True:
+        facts = to_plain(result)
+        if isinstance(result, StratumMaintained) and result.idle:
             ti.xcom_push(key="return_value", value=facts)
-            raise AirflowSkipException(facts["reason"])
-        if self.stage == PUBLISH:
-            self._announce(context, facts)
-        needless = self._needless(facts)
+            raise AirflowSkipException(result.reason)
+        if isinstance(result, Published):
+            self._announce(context, result)
+        needless = self._needless(result)
         if needless:
             ti.xcom_push(key="return_value", value=facts)
             self.skip(ti=ti, tasks=needless)
-        if facts.get("status") == Status.HELD and self.stage == OPEN:
-            raise AirflowSkipException(f"{facts['reason']}; {facts['hint']}")
+        if isinstance(result, Ended) and result.status == Status.HELD and self.stage == OPEN:
+            raise AirflowSkipException(f"{result.reason}; {result.hint}")
         return facts
 
     def _release(self, context: Context) -> None:
@@ -91,7 +93,7 @@ class StageOperator(BaseOperator, SkipMixin):
         except ForesetError as error:
             self.log.warning("the run stays open: %s", error)
 
-    def _perform(self, context: Context, stage: Stage) -> Mapping[str, Any]:
+    def _perform(self, context: Context, stage: Stage) -> StageResult:
         tasks = import_module(TASKS)
         ti, run_id = context["ti"], str(context["run_id"])
         job = tasks.Job(
@@ -103,7 +105,7 @@ class StageOperator(BaseOperator, SkipMixin):
             spec=self.spec.file,
             again=ti.try_number > 1,
         )
-        found: Mapping[str, Any] = tasks.perform(job, self._listen)
+        found: StageResult = tasks.perform(job, self._listen)
         return found
 
     def tell_warehouse(self, context: Context) -> None:
@@ -118,18 +120,19 @@ class StageOperator(BaseOperator, SkipMixin):
         if line:
             self.log.info(line)
 
-    def _needless(self, facts: Mapping[str, Any]) -> list[DAGNode]:
+    def _needless(self, result: StageResult) -> list[DAGNode]:
         """The tasks that need not start, given what this one found."""
         assert self.dag is not None
         after: dict[str, DAGNode] = {
             task.task_id: task for task in self.get_flat_relatives(upstream=False) if not task.is_teardown
         }
-        if facts.get("status") in EARLY:
+        if state_of(result) in EARLY:
             return list(after.values())
-        return [after[task_id(STRATA, number)] for number in facts.get("idle") or ()]
+        idle = result.idle if isinstance(result, SourcesCaptured) else None
+        return [after[task_id(STRATA, number)] for number in idle or ()]
 
-    def _announce(self, context: Context, facts: Mapping[str, Any]) -> None:
+    def _announce(self, context: Context, published: Published) -> None:
         """One event for each view, with the seq and what came and went."""
-        for name, counts in facts.get("views", {}).items():
+        for name, change in published.views.items():
             asset = view_asset(self.spec.group, name)
-            context["outlet_events"][asset].extra = {"seq": facts["seq"], **counts}
+            context["outlet_events"][asset].extra = {"seq": published.seq, **to_plain(change)}

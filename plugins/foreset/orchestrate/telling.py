@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, assert_never
 
 from foreset.ir.hidden import in_words
 from foreset.plan.stages import CLOSE, COMMIT, OPEN, Stage, Status
+from foreset.records.checks import Verification
+from foreset.records.results import (
+    Ended,
+    ExpectationsChecked,
+    Published,
+    RunOpened,
+    SourcesCaptured,
+    SparkFound,
+    StageResult,
+    StratumMaintained,
+)
 
 Facts = Mapping[str, Any]
 
@@ -29,72 +40,59 @@ def progress(event: Facts) -> str:
             return ""
 
 
-def sentences(stage: Stage, facts: Facts) -> Iterator[str]:
+def sentences(stage: Stage, result: StageResult) -> Iterator[str]:
     """The outcome of a stage."""
-    status = facts.get("status")
-    if stage not in (CLOSE, COMMIT) and status == Status.COMMITTED:
-        yield f"this refresh was committed before, as seq {facts['seq']}: there is nothing more to do"
-        return
-    if status == Status.HELD:
-        yield f"{facts['reason']}: nothing to do; {facts['hint']}" if stage == OPEN else "the group is on hold"
-        return
-    if "because" in facts and status not in {ending.status for ending in stage.ends}:
-        yield f"{facts['because']}: there is nothing to do"
-        return
-    match stage.name:
-        case "session":
-            starts = "; it starts when a change is too big for the task itself" if facts["spark"] == "embedded" else ""
-            yield f"Spark ({facts['spark']}): {facts['answers']}{starts}"
-        case "open":
-            yield f"opened for seq {facts['seq']} (epoch {facts['epoch']}); the plan is frozen in {facts['run']}"
-            yield from (f"{view} is rebuilt: {why}" for view, why in facts["rebuild"].items())
-        case "capture":
-            yield from _captured(facts)
-        case "stratum":
-            yield from _maintained(facts)
-        case "verify":
-            yield _verified(facts)
-        case "quality":
-            yield _checked(facts)
-        case "commit":
-            yield f"seq {facts['seq']} is committed: readers see it now"
-        case "publish":
-            yield from (
-                f"{view}: +{counts['inserted']:,} -{counts['deleted']:,}, {counts['rows']:,} rows"
-                for view, counts in facts["views"].items()
-            )
+    match result:
+        case Ended():
+            yield _ended(stage, result)
+        case SparkFound(spark, answers):
+            starts = "; it starts when a change is too big for the task itself" if spark == "embedded" else ""
+            yield f"Spark ({spark}): {answers}{starts}"
+        case RunOpened():
+            yield f"opened for seq {result.seq} (epoch {result.epoch}); the plan is frozen in {result.run}"
+            yield from (f"{view} is rebuilt: {why}" for view, why in result.rebuild.items())
+        case SourcesCaptured():
+            yield from _captured(result)
+        case StratumMaintained():
+            yield from _maintained(result)
+        case Verification():
+            rows = f"{result.rows:,} rows recomputed from the sources" if result.rows else "verification"
+            yield f"{rows}: {result.verdict}"
+        case ExpectationsChecked():
+            found = f"{result.checked} expectations: {result.verdict}, {result.warned} with a warning"
+            yield found if result.checked else "no view has expectations"
+        case Published():
+            for view, change in result.views.items():
+                yield f"{view}: +{change.inserted:,} -{change.deleted:,}, {change.rows or 0:,} rows"
         case _:
-            yield f"{stage.name}: {status or 'done'}"
+            assert_never(result)
 
 
-def _captured(facts: Facts) -> Iterator[str]:
-    for name, one in facts["sources"].items():
-        rows = "" if one["rows"] is None else f" of {one['rows']:,} rows"
-        counts = f"read as a whole{rows}" if one["taken_whole"] else f"+{one['inserted']:,} -{one['deleted']:,}{rows}"
-        yield f"{name}: {counts}" + (f" ({one['reason']})" if one["reason"] else "")
-    if facts["status"] == Status.UNCHANGED:
-        yield f"no source has changed since seq {facts['seq']}: the refresh ends here"
-        return
-    if facts["idle"]:
-        yield f"no change reaches the strata {', '.join(map(str, facts['idle']))}: they are skipped"
+def _ended(stage: Stage, result: Ended) -> str:
+    if result.status == Status.COMMITTED:
+        if stage == COMMIT:
+            return f"seq {result.seq} is committed: readers see it now"
+        if stage != CLOSE:
+            return f"this refresh was committed before, as seq {result.seq}: there is nothing more to do"
+    if result.status == Status.HELD:
+        return f"{result.reason}: nothing to do; {result.hint}" if stage == OPEN else "the group is on hold"
+    return f"{result.because}: there is nothing to do" if result.because else f"{stage.name}: {result.status}"
 
 
-def _maintained(facts: Facts) -> Iterator[str]:
-    yield f"{facts['strategy']}: {facts['reason']}"
-    for view, counts in facts.get("views", {}).items():
-        yield f"{in_words(view)}: +{counts['inserted']:,} -{counts['deleted']:,}"
-    if facts.get("rounds"):
-        yield f"{facts['rounds']} rounds in {facts['seconds']:.1f} s"
+def _captured(result: SourcesCaptured) -> Iterator[str]:
+    for name, one in result.sources.items():
+        rows = "" if one.rows is None else f" of {one.rows:,} rows"
+        counts = f"read as a whole{rows}" if one.taken_whole else f"+{one.inserted:,} -{one.deleted:,}{rows}"
+        yield f"{name}: {counts}" + (f" ({one.reason})" if one.reason else "")
+    if result.status == Status.UNCHANGED:
+        yield f"no source has changed since seq {result.seq}: the refresh ends here"
+    elif result.idle:
+        yield f"no change reaches the strata {', '.join(map(str, result.idle))}: they are skipped"
 
 
-def _verified(facts: Facts) -> str:
-    if not facts.get("rows"):
-        return f"verification: {facts.get('verdict', 'nothing to check')}"
-    return f"{facts['rows']:,} rows recomputed from the sources: {facts['verdict']}"
-
-
-def _checked(facts: Facts) -> str:
-    verdict = facts.get("verdict", facts.get("status"))
-    if not facts.get("checked"):
-        return "no view has expectations"
-    return f"{facts['checked']} expectations: {verdict}, {facts['warned']} with a warning"
+def _maintained(result: StratumMaintained) -> Iterator[str]:
+    yield f"{result.strategy}: {result.reason}"
+    for view, change in result.views.items():
+        yield f"{in_words(view)}: +{change.inserted:,} -{change.deleted:,}"
+    if result.rounds:
+        yield f"{result.rounds} rounds in {result.seconds:.1f} s"

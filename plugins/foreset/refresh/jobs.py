@@ -11,6 +11,8 @@ from pathlib import Path
 from foreset.errors import ForesetError, Held
 from foreset.plan.frozen import Request
 from foreset.plan.stages import EachStratum, Opening, Stage, Status
+from foreset.records import codec
+from foreset.records.results import state_of
 from foreset.refresh.tasks import Job, perform
 
 
@@ -29,12 +31,12 @@ def run(stage: Stage, what: str, given: Sequence[str] | None = None) -> int:
         again=told.again,
     )
     try:
-        facts = perform(job)
+        result = perform(job)
     except ForesetError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code
-    sys.stdout.write(json.dumps(dict(facts), default=str) + "\n")
-    held = isinstance(stage, Opening) and facts["status"] == Status.HELD
+    sys.stdout.write(json.dumps(codec.to_plain(result)) + "\n")
+    held = isinstance(stage, Opening) and state_of(result) == Status.HELD
     return Held.exit_code if held else 0  # no other job has anything to do
 
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -21,10 +21,21 @@ from foreset.plan import stages
 from foreset.plan.frozen import Request
 from foreset.plan.stages import EachStratum, Ending, Frame, Opening, Retry, Stage, Status, Working
 from foreset.plan.unreached import unreached
-from foreset.records import codec
 from foreset.records.captures import CaptureRecord
-from foreset.records.checks import QualityRecord
+from foreset.records.checks import QualityRecord, Verification
 from foreset.records.commits import PublishRecord
+from foreset.records.results import (
+    Ended,
+    ExpectationsChecked,
+    Published,
+    RunOpened,
+    SourceChange,
+    SourcesCaptured,
+    SparkFound,
+    StageResult,
+    StratumMaintained,
+    ViewChange,
+)
 from foreset.records.strata import StratumRecord
 from foreset.refresh.context import Context, Listener
 from foreset.refresh.machine_faults import plain_words
@@ -45,7 +56,6 @@ from foreset.store.manifest import AlreadyCommitted
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Facts = Mapping[str, Any]
 HEARTBEAT_S = 60.0
 NO_SPARK: SparkSession = cast("SparkSession", None)  # for stages that start none
 OPENING_S = 5.0  # how long another try of a task next to this one may take to open the run again
@@ -70,8 +80,8 @@ class Job:
         return stages.mark(self.stage, self.stratum) if isinstance(self.stage, EachStratum) else self.stage.name
 
 
-def perform(job: Job, listen: Listener = lambda _: None) -> Facts:
-    """Do one stage, or say again what an earlier try did; facts that JSON can hold."""
+def perform(job: Job, listen: Listener = lambda _: None) -> StageResult:
+    """Do one stage, or say again what an earlier try did."""
     layout = Layout(absolute_warehouse(job.warehouse), job.group)
     if job.stage == stages.CLOSE:
         return _close(layout, job.request.refresh_id)
@@ -87,7 +97,7 @@ def perform(job: Job, listen: Listener = lambda _: None) -> Facts:
             return _close(layout, job.request.refresh_id) if context is None else _worked(context, job.stage, job)
 
 
-def _worked(context: Context, stage: Working, job: Job) -> Facts:
+def _worked(context: Context, stage: Working, job: Job) -> StageResult:
     """What a stage did, or that the refresh has ended before it: somebody may have cleared its task."""
     for ending in stages.endings_before(stage):
         if HOLDS[ending](context, job.request):
@@ -96,62 +106,75 @@ def _worked(context: Context, stage: Working, job: Job) -> Facts:
         if isinstance(stage, EachStratum):
             return _maintained(one_stratum(context, stage, job.stratum, in_parts=True))
         done = DOES[stage](context)
-        told = TELLS[stage](context, done) if stage in TELLS else codec.to_plain(done)
-        if (ended := ending_of(context, job.request, stage)) is not None:
-            return {**told, **_closed(context, ended)}
-        return {**told, "idle": _idle(context, done)} if stage == stages.CAPTURE else told
+        told = TELLS[stage](context, done)
+        if (after := ending_of(context, job.request, stage)) is not None:
+            ended = _closed(context, after)
+            assert isinstance(told, SourcesCaptured | ExpectationsChecked), "no other stage ends a refresh"
+            return replace(told, status=ended.status, seq=ended.seq, because=ended.because)
+        return replace(told, idle=tuple(_idle(context, done))) if isinstance(told, SourcesCaptured) else told
 
 
-def _closed(context: Context, ending: Ending) -> Facts:
+def _closed(context: Context, ending: Ending) -> Ended:
     epochs.close_run(context.run, ending.status)
-    return {"status": ending.status.value, "seq": context.run.prev_seq, "because": ending.because}
+    return Ended(ending.status.value, context.run.prev_seq, ending.because)
 
 
 # ---------------------------------------------------------------- around the run
-def _session(job: Job) -> Facts:
+def _session(job: Job) -> SparkFound:
     """Find the Spark of the tasks: one elsewhere must answer now, the warehouse's own starts when it is needed."""
     named = job.spark if job.spark is not None else os.environ.get("FORESET_SPARK", "")
     if named not in ("", "embedded"):
         with open_session(named, job.warehouse) as handle:
-            return {"spark": handle.kind.value, "answers": handle.spark.version}
+            return SparkFound(handle.kind.value, handle.spark.version)
     verified_jars()
     report = inspect_server(job.warehouse)
-    return {"spark": "embedded", "answers": report.fit.value if report.fit else "not running"}
+    return SparkFound("embedded", report.fit.value if report.fit else "not running")
 
 
-def _open(spark: SparkSession, layout: Layout, job: Job, listen: Listener) -> Facts:
+def _open(spark: SparkSession, layout: Layout, job: Job, listen: Listener) -> RunOpened | Ended:
     spec = Path(job.spec).read_text(encoding="utf-8"), job.spec
     try:
         opened = open_refresh(spark, layout, spec, job.request, listen)
     except Held as held:  # somebody wants it so: no failure, and no alarm each night
-        return {"status": Status.HELD.value, "reason": held.message, "hint": held.hint}
+        return Ended(Status.HELD.value, reason=held.message, hint=held.hint)
     if isinstance(opened, AlreadyCommitted):
-        return {"status": Status.COMMITTED.value, "seq": opened.seq}
+        return Ended(Status.COMMITTED.value, opened.seq)
     versions = {name: pin.to_version for name, pin in opened.run.sources.items()}
-    return {"status": "open", "epoch": opened.run.epoch, "seq": opened.run.seq, "run": opened.run.run_id,
-            "spec": opened.plan.spec_hash, "sources": versions, "rebuild": dict(opened.plan.rebuild)}  # fmt: skip
+    return RunOpened(
+        status="open",
+        epoch=opened.run.epoch,
+        seq=opened.run.seq,
+        run=opened.run.run_id,
+        spec=opened.plan.spec_hash,
+        sources=versions,
+        rebuild=opened.plan.rebuild,
+    )
 
 
-def _close(layout: Layout, refresh_id: str) -> Facts:
+def _close(layout: Layout, refresh_id: str) -> Ended:
     """How the refresh ended; one that ended without a word has failed, and must keep nobody waiting."""
     row = manifest.find_refresh(layout.root, layout.group, refresh_id)
     if row is not None:
-        return {"status": Status.COMMITTED.value, "seq": row.seq}
+        return Ended(Status.COMMITTED.value, row.seq)
     holder = epochs.holder(layout)
     if holder is None or holder.refresh_id != refresh_id:
         fenced = Status.HELD.value if held(layout) else "fenced"
-        return {"status": "never opened" if holder is None else fenced}
+        return Ended("never opened" if holder is None else fenced)
     if not holder.closed:
         epochs.close_epoch(layout, holder.epoch, Status.FAILED)
     last = manifest.newest(layout.root, layout.group)
-    return {"status": epochs.outcome(layout, holder.epoch), "seq": last.seq if last else 0}
+    return Ended(epochs.outcome(layout, holder.epoch), last.seq if last else 0)
 
 
 # ---------------------------------------------------------------- what tasks tell
-def _captured(_: Context, sources: Mapping[str, CaptureRecord]) -> Facts:
-    """What each source gained and lost."""
-    kept = ("inserted", "deleted", "rows", "taken_whole", "reason", "seconds")
-    return {"status": "moved", "sources": {name: _only(record, kept) for name, record in sources.items()}}
+def _captured(_: Context, sources: Mapping[str, CaptureRecord]) -> SourcesCaptured:
+    return SourcesCaptured("moved", {name: _change(record) for name, record in sources.items()})
+
+
+def _change(record: CaptureRecord) -> SourceChange:
+    return SourceChange(
+        record.inserted, record.deleted, record.rows, record.taken_whole, record.reason, record.seconds
+    )
 
 
 def _idle(context: Context, sources: Mapping[str, CaptureRecord]) -> list[int]:
@@ -169,38 +192,44 @@ def _idle(context: Context, sources: Mapping[str, CaptureRecord]) -> list[int]:
     return idle
 
 
-def _maintained(record: StratumRecord) -> Facts:
-    views = {name: {"inserted": staged.plus.rows, "deleted": staged.minus.rows}
-             for name, staged in record.views.items()}  # fmt: skip
-    told = _only(record, ("strategy", "reason", "rounds", "seconds", "rows_read"))
-    return {**told, "views": views, "idle": record.skipped}
+def _maintained(record: StratumRecord) -> StratumMaintained:
+    return StratumMaintained(
+        strategy=record.strategy,
+        reason=record.reason,
+        rounds=record.rounds,
+        seconds=record.seconds,
+        rows_read=record.rows_read,
+        views={name: ViewChange(staged.plus.rows, staged.minus.rows) for name, staged in record.views.items()},
+        idle=record.skipped,
+    )
 
 
-def _checked(_: Context, record: QualityRecord) -> Facts:
-    """The outcome without the rows that it names."""
-    told = _only(record, ("status", "checked", "failed", "warned", "seconds"))
-    return {**told, "verdict": record.status}
+def _verified(_: Context, record: Verification) -> Verification:
+    return record
 
 
-def _committed(_: Context, outcome: manifest.Committed | AlreadyCommitted) -> Facts:
-    return {"status": Status.COMMITTED.value, "seq": outcome.seq}
+def _checked(_: Context, record: QualityRecord) -> ExpectationsChecked:
+    return ExpectationsChecked(
+        record.status, record.checked, record.failed, record.warned, record.seconds, verdict=record.status
+    )
 
 
-def _published(context: Context, record: PublishRecord) -> Facts:
+def _committed(_: Context, outcome: manifest.Committed | AlreadyCommitted) -> Ended:
+    return Ended(Status.COMMITTED.value, outcome.seq)
+
+
+def _published(context: Context, record: PublishRecord) -> Published:
     row = manifest.find_refresh(context.layout.root, context.layout.group, context.run.refresh_id)
     if row is None:
         raise EnvironmentFault(f"refresh {context.run.refresh_id} is not committed", "run its `commit` task first")
-    views = {name: {"inserted": pin.inserted, "deleted": pin.deleted, "rows": pin.rows}
-             for name, pin in row.views.items() if not is_hidden(name)}  # fmt: skip
-    return {"seq": row.seq, "views": views, **codec.to_plain(record)}
+    shown = {name: pin for name, pin in row.views.items() if not is_hidden(name)}
+    views = {name: ViewChange(pin.inserted, pin.deleted, pin.rows) for name, pin in shown.items()}
+    return Published(row.seq, views, record.exports, record.seconds)
 
 
-def _only(record: object, names: tuple[str, ...]) -> Facts:
-    return {name: getattr(record, name) for name in names}
-
-
-TELLS: Mapping[Working, Callable[[Context, Any], Facts]] = {
+TELLS: Mapping[Working, Callable[[Context, Any], StageResult]] = {
     stages.CAPTURE: _captured,
+    stages.VERIFY: _verified,
     stages.QUALITY: _checked,
     stages.COMMIT: _committed,
     stages.PUBLISH: _published,
