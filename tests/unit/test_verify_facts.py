@@ -10,7 +10,7 @@ import pytest
 
 from foreset.ir.program import Column
 from foreset.ir.types import BIGINT, STRING
-from foreset.verify.fact_cache import Looks, Whole
+from foreset.verify.fact_cache import FactCache, Whole
 from foreset.verify.facts import SourceFacts
 from foreset.verify.value_numbering import Codes
 
@@ -25,7 +25,7 @@ def test_a_source_taken_whole_answers_as_queries_do(part: float, most: int, monk
     monkeypatch.setattr("foreset.verify.facts.WHOLE_VALUES", most)
     source = SourceFacts({"r": (Column("n", BIGINT), Column("s", STRING))}, lambda _: TABLE)
     codes = Codes()
-    look = Looks(source, codes, {"r": (BIGINT, STRING)})
+    look = FactCache(source, codes, {"r": (BIGINT, STRING)})
     for _ in range(2):  # after some looks all rows are taken, or never
         found = {}
         for key in (1, 2, 3, 4):

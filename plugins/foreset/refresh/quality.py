@@ -24,7 +24,7 @@ from foreset.records import codec
 from foreset.records.checks import ExpectationOutcome, QualityRecord
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.denying import reach_of, violations
-from foreset.refresh.known import Tally
+from foreset.refresh.known_violations import Tally
 from foreset.refresh.located import located, pin_of, staged_of
 from foreset.relations import arrow
 from foreset.relations.frames import frame

@@ -66,7 +66,7 @@ class Whole:
 
 
 @dataclass(slots=True)
-class Looks:
+class FactCache:
     """Rows of facts by key."""
 
     facts: Facts

@@ -18,7 +18,7 @@ from foreset.ir.strata import Layering, Stratum
 from foreset.ir.terms import Row
 from foreset.verify.batches import Binder
 from foreset.verify.binding_order import Asked, Schemas
-from foreset.verify.fact_cache import Looks
+from foreset.verify.fact_cache import FactCache
 from foreset.verify.groups import Facts, GroupFacts, member_schemas
 from foreset.verify.linear_recursion import LinearRecursion, linear, taken_apart
 from foreset.verify.tabling import Common, Goal, Pass, Table
@@ -84,9 +84,9 @@ class Solver:
             views[extra.name] = extra
         recursions = {one.view: one for one in map(self._recursion, self.layering.strata) if one is not None}
         parts = {name: kinds for one in recursions.values() for name, kinds in one.schemas().items()}
-        looks = Looks(self.facts, self.codes, self.schemas)
+        cache = FactCache(self.facts, self.codes, self.schemas)
         binder = Binder(self.codes, {**self.schemas, **parts})
-        common = Common(looks, binder, views.keys() | parts.keys(), self.sizes, recursions)
+        common = Common(cache, binder, views.keys() | parts.keys(), self.sizes, recursions)
         first = Pass(common, views, {}, decide_negation=False)
         for (relation, asked), keys in goals.items():
             kinds = [self.schemas[relation][position] for position in asked]

@@ -22,7 +22,7 @@ from foreset.ir.program import View
 from foreset.ir.rules import Atom, Negation, Rule
 from foreset.verify.batches import Batch, Binder
 from foreset.verify.binding_order import Asked, Passage, Stage, passage
-from foreset.verify.fact_cache import Looks
+from foreset.verify.fact_cache import FactCache
 from foreset.verify.flows import Flow
 from foreset.verify.linear_recursion import LinearRecursion, named, parted
 from foreset.verify.value_numbering import Codes, Distinct, Grown, Numbered, Numbers, nothing, without_null
@@ -73,7 +73,7 @@ class Table:
 class Common:
     """What both passes share. They must order a rule alike: else the second would ask what the first did not."""
 
-    looks: Looks
+    cache: FactCache
     binder: Binder
     derived: Set[str]  # the views of all strata, and their parts
     sizes: Mapping[str, int]  # of some of them
@@ -83,7 +83,7 @@ class Common:
     def fanout(self, relation: str, known: Asked) -> float | None:
         """About how many rows one key finds; None where nobody knows. Of a view only its size is known, if that."""
         if relation not in self.derived:
-            return self.looks.facts.fanout(relation, known)
+            return self.cache.facts.fanout(relation, known)
         if relation not in self.sizes or not known:
             return None
         share: float = 1 - len(known) / len(self.binder.schemas[relation])
@@ -271,7 +271,7 @@ class Pass:
     def _rows(self, relation: str, known: Asked, keys: Numbers) -> tuple[Numbers, Numbers]:
         if (relation, known) in self.settled:
             return self.settled[relation, known].answers.meet(self.codes.packed(keys))
-        return self.common.looks.meet(relation, known, keys)
+        return self.common.cache.meet(relation, known, keys)
 
     def _answer(self, way: Passage, batch: Batch) -> None:
         self._found((way.rule.head.relation, way.asked), self.binder.heads(way.rule, batch))
