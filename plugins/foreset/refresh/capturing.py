@@ -8,10 +8,9 @@ from foreset.ir.program import Source
 from foreset.plan import marks
 from foreset.records.captures import CaptureRecord
 from foreset.refresh.context import Context, Stopwatch
-from foreset.refresh.key_check import check_key, single_rows
+from foreset.refresh.key_check import check_key, pins_of
 from foreset.relations.files import rows_in_log
 from foreset.store.capture.plan import Unchanged
-from foreset.store.capture.source_pin import RecordedPin
 from foreset.store.capture.stage import Counts
 from foreset.store.capture.take import Captured, capture
 
@@ -26,20 +25,14 @@ def capture_sources(context: Context) -> dict[str, CaptureRecord]:
 
 def _capture(context: Context, source: Source) -> CaptureRecord:
     watch = Stopwatch()
-    name, pin = source.name, context.run.sources[source.name]
-    before = context.previous.sources.get(name) if context.previous else None
+    before, now = pins_of(context, source)
+    used_by = context.users_of(source.name)
     captured = capture(
-        context.spark,
-        source,
-        replace(RecordedPin.from_manifest(before), single=single_rows(context, source)) if before else None,
-        context.layout.root,
-        context.path("capture", name, context.run.attempt_id),
-        to=RecordedPin.from_manifest(pin),
-        used_by=context.users_of(name),
+        context.spark, source, before, context.layout.root, _folder(context, source), to=now, used_by=used_by
     )
     record = _record(context, source, captured)
     single = check_key(context, source, record)
-    return context.finish(marks.capture(name), replace(record, single=single, seconds=watch.seconds))
+    return context.finish(marks.capture(source.name), replace(record, single=single, seconds=watch.seconds))
 
 
 def _record(context: Context, source: Source, captured: Captured) -> CaptureRecord:
@@ -56,5 +49,9 @@ def _record(context: Context, source: Source, captured: Captured) -> CaptureReco
         old_lost=captured.old_lost,
         single=counts.single,
         key=source.key,
-        staged=context.path("capture", source.name, context.run.attempt_id),
+        staged=_folder(context, source),
     )
+
+
+def _folder(context: Context, source: Source) -> str:
+    return context.path("capture", source.name, context.run.attempt_id)

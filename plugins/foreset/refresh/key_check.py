@@ -9,6 +9,7 @@ verification need not look for copies then.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import duckdb
 
@@ -27,6 +28,7 @@ from foreset.relations.frames import frame
 from foreset.relations.located import Folder, Located, pinned
 from foreset.relations.tables import bound, parts
 from foreset.store.canonical import same_row
+from foreset.store.capture.source_pin import RecordedPin
 from foreset.store.delta import SparkOnly
 from foreset.store.layout import change_folder
 from foreset.store.quoting import ticked
@@ -40,10 +42,14 @@ class KeyBroken(SourceError):
     """Rows of a source agree on its declared key."""
 
 
-def single_rows(context: Context, source: Source) -> int | None:
-    """How many rows the source had in the refresh before, if that knew its key to be single."""
-    seen = _seen(context, source)
-    return seen.rows if seen and seen.single else None
+def pins_of(context: Context, source: Source) -> tuple[RecordedPin | None, RecordedPin]:
+    """Where the refresh before stopped reading a source, and whether it knew its key to be single; and where this one
+    does."""
+    now, seen = RecordedPin.from_manifest(context.run.sources[source.name]), _seen(context, source)
+    before = context.previous.sources.get(source.name) if context.previous else None
+    if before is None:
+        return None, now
+    return replace(RecordedPin.from_manifest(before), single=seen.rows if seen and seen.single else None), now
 
 
 def check_key(context: Context, source: Source, captured: CaptureRecord) -> bool:

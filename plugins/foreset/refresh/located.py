@@ -13,7 +13,7 @@ from foreset.plan.translate import counts_itself
 from foreset.records.strata import StagedView
 from foreset.refresh.captured import captured_of
 from foreset.refresh.context import Context
-from foreset.refresh.key_check import single_rows
+from foreset.refresh.key_check import pins_of
 from foreset.relations.frames import frame
 from foreset.relations.located import (
     COUNTERS,
@@ -26,7 +26,6 @@ from foreset.relations.located import (
     published,
     staged,
 )
-from foreset.store.capture.source_pin import RecordedPin
 from foreset.store.delta import OpenAt, SparkOnly
 from foreset.store.rows import ViewPin
 
@@ -72,9 +71,8 @@ def _view(context: Context, name: str, version: Version) -> Located:
 
 
 def _source(context: Context, name: str, version: Version) -> Located:
-    source, before = context.source(name), context.previous.sources.get(name) if context.previous else None
-    old = replace(RecordedPin.from_manifest(before), single=single_rows(context, source)) if before else None
-    pins = old, RecordedPin.from_manifest(context.run.sources[name])
+    source = context.source(name)
+    pins = pins_of(context, source)
     return of_source(context.layout.root, source, version, captured_of(context, name), *pins)
 
 
