@@ -114,6 +114,7 @@ class Warehouse:
         The same `refresh_id` twice is one refresh: it goes on where it stopped, or says what it committed.
         """
         from foreset.plan.frozen import Request
+        from foreset.records.events import told
         from foreset.refresh.record_failure import note_failure
         from foreset.refresh.whole import refresh
 
@@ -124,7 +125,7 @@ class Warehouse:
             note_failure(self.layout(group), request, "open", refused)
             raise
         with self._session() as spark:
-            return refresh(spark, self.layout(group), spec, request, listen or _silent)
+            return refresh(spark, self.layout(group), spec, request, lambda event: (listen or _silent)(told(event)))
 
     def edit(
         self,
@@ -150,7 +151,7 @@ class Warehouse:
         spec, layout = self.spec(group), self.layout(group)
         found = asked(layout, name, delete=delete, insert=insert, undo=undo, who=who, why=why)
         with self._session() as spark:
-            return refresh(spark, layout, spec, Request(edit=found, **more), _silent)
+            return refresh(spark, layout, spec, Request(edit=found, **more))
 
     def edits(self, group: str | None = None, *, undone: bool = False) -> list[dict[str, Any]]:
         """The edits that hold in `group`, or in all groups, oldest first; with `undone` those taken back too."""

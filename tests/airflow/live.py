@@ -34,6 +34,7 @@ import os, pathlib, signal
 from foreset.orchestrate import operators
 from foreset.orchestrate.dags import load_dags
 from foreset.orchestrate.places import places_beside
+from foreset.records.events import Finished, PhaseBegun, StratumBegun
 
 MARKS = pathlib.Path(__file__).resolve().parents[1] / "marks"
 told = operators.StageOperator._listen
@@ -41,7 +42,7 @@ told = operators.StageOperator._listen
 def deadly(self, event):
     told(self, event)
     mark = MARKS / f"{self.dag_id}.{self.task_id}"
-    if event.get("event") in ("phase", "finished", "stratum") and mark.exists():
+    if isinstance(event, PhaseBegun | Finished | StratumBegun) and mark.exists():
         victims = [int(pid) for pid in mark.read_text().split()]
         mark.unlink()
         for pid in victims or [os.getpid()]:

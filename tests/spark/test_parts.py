@@ -11,6 +11,7 @@ from tests.roads import CLOSURE, GROUP, PAPER, World, closed, words
 
 from foreset.plan import marks
 from foreset.plan.frozen import Request
+from foreset.records.events import PhaseBegun
 from foreset.records.strata import DeletionRecord, StratumRecord
 from foreset.refresh import maintaining, phase_break
 from foreset.refresh.capturing import capture_sources
@@ -142,7 +143,7 @@ def test_a_retry_goes_on_from_a_finished_deletion(
     other = reopen(spark, wh.layout("reach"), "night")
     object.__setattr__(other.plan, "mode", "recompute")
     ran: list[str] = []
-    other.listen = lambda event: ran.append(event["phase"]) if event["event"] == "phase" else None
+    other.listen = lambda event: ran.append(event.phase) if isinstance(event, PhaseBegun) else None
     done = maintain(other, 1)
     assert ran == ["insert"], "what was deleted is not looked for again"
     assert done.strategy == deleted.strategy

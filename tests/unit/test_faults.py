@@ -13,6 +13,7 @@ from tests.unit.test_forecast import World
 
 from foreset.errors import EnvironmentFault, EvaluationError, SourceError
 from foreset.plan.stages import STRATA
+from foreset.records.events import Failed
 from foreset.refresh.machine_faults import explained, plain_words
 from foreset.refresh.record_failure import at_stage, failures_told
 from foreset.store import epochs, manifest
@@ -70,7 +71,7 @@ def test_what_is_plain_already_stays() -> None:
 
 def test_the_stage_that_failed_is_named_and_not_the_first_without_a_mark() -> None:
     """Of strata side by side, an earlier one may be unfinished when a later one fails."""
-    heard: list[dict[str, object]] = []
+    heard: list[Failed] = []
     context = SimpleNamespace(layout=SimpleNamespace(group="reach"), listen=heard.append)
     with (
         pytest.raises(EnvironmentFault, match="during stratum-4 of group reach"),
@@ -79,7 +80,7 @@ def test_the_stage_that_failed_is_named_and_not_the_first_without_a_mark() -> No
     ):
         raise OSError(errno.ENOSPC, "No space left on device")
     (event,) = heard
-    assert (event["event"], event["phase"], event["error"]) == ("failed", "stratum-4", "EnvironmentFault")
+    assert (event.phase, event.error) == ("stratum-4", "EnvironmentFault")
 
 
 def garbage(log: Path) -> None:

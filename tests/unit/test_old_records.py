@@ -31,7 +31,7 @@ from foreset.store.holds import Hold
 
 PRINTED = Path(__file__).parents[1] / "data" / "records" / "printed"
 VARYING = ("seconds", "writing_seconds", "at", "committed_at", "attempt", "attempt_id", "table_id", "token", "staged",
-           "commit", "path", "plus_ref", "minus_ref")  # fmt: skip
+           "commit", "path", "plus_ref", "minus_ref", "reason", "engine_reason")  # fmt: skip
 NOWHERE = "sc://127.0.0.1:9"
 NAMED = {"run": RunRecord, "plan": RefreshPlan, "quality": QualityRecord, "hold": Hold, "failed": FailedAttempt,
          **{mark.name: mark.kind for mark in (marks.VERIFY, marks.QUALITY, marks.COMMIT, marks.PUBLISH)}}  # fmt: skip
@@ -100,7 +100,7 @@ def test_manifests_are_written_back_as_they_were(warehouses: Path) -> None:
 
 # ---------------------------------------------------------------- what is printed
 def steady(value: Any, key: str = "") -> Any:
-    """The same of every run: no times and no names made at random, but whether they are there."""
+    """The same of every run: no times, no names made at random and no words, but whether they are there."""
     if isinstance(value, dict):
         return {name: steady(inner, name) for name, inner in value.items()}
     if isinstance(value, list):

@@ -21,6 +21,7 @@ from foreset.orchestrate.specs import load_group, load_groups
 from foreset.orchestrate.standalone import Project, environment
 from foreset.orchestrate.telling import progress, sentences
 from foreset.plan.stages import CAPTURE, COMMIT, QUALITY, STRATA, TRIAL
+from foreset.records.events import EntriesFound, RoundBegun
 from foreset.records.results import Ended, ExpectationsChecked, SourceChange, SourcesCaptured
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -126,10 +127,10 @@ def test_tasks_say_in_words_what_they_found() -> None:
     assert list(sentences(COMMIT, Ended("committed", 8))) == ["seq 8 is committed: readers see it now"]
     assert "nothing more to do" in next(sentences(STRATA, Ended("committed", 8)))
     assert next(sentences(QUALITY, ExpectationsChecked("passed", 0, 0, 0, 0.1, "passed"))) == "no view has expectations"
-    assert progress({"event": "round", "stratum": 3, "round": 2, "rows": {"x": 1200, "y": None}}) == (
+    assert progress(RoundBegun(2, {"x": 1200, "y": None}, 3)) == (
         "stratum 3: round 2, 1,200 new rows"
     )
-    assert progress({"event": "other"}) == ""
+    assert progress(EntriesFound(3, 12)) == ""
 
 
 def test_the_home_keeps_its_secrets_to_its_user(tmp_path: Path) -> None:

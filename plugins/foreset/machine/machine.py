@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, assert_never
+from typing import Generic, assert_never
 
 from foreset.errors import EvaluationError
 from foreset.ir.steps import (
@@ -36,9 +36,10 @@ from foreset.ir.versions import Version
 from foreset.machine.backend import Backend
 from foreset.machine.versions import P
 from foreset.plan import giving_up
+from foreset.records.events import OfMachine, PhaseDone, RoundBegun
 
 SETTLED = 3  # rounds, after which a loop is expected to go on for some more
-Listener = Callable[[dict[str, Any]], None]
+Listener = Callable[[OfMachine], None]
 
 
 @dataclass(slots=True)
@@ -57,8 +58,7 @@ class Machine(Generic[P]):
             for step in phase.steps:
                 self._step(step)
             work.overdeleted, work.rederived = versions.rows_in(Version.DEL), versions.rows_in(Version.RED)
-            taken = {"overdeleted": work.overdeleted, "rederived": work.rederived}
-            self.listen({"event": "work", "phase": phase.name, **taken})
+            self.listen(PhaseDone(phase.name, work.overdeleted, work.rederived))
 
     def _step(self, step: Step) -> None:  # noqa: C901, PLR0912 - one branch per step
         backend, put, empty = self.backend, self.backend.versions.put, self.backend.versions.empty
@@ -125,7 +125,7 @@ class Machine(Generic[P]):
         while not all(versions.empty(ref) for ref in until_empty):
             rounds += 1
             found = {ref.relation: versions.count(ref) for ref in until_empty}
-            self.listen({"event": "round", "round": rounds, "rows": found})
+            self.listen(RoundBegun(rounds, found))
             if rounds > self.max_rounds:
                 raise EvaluationError(*giving_up.endless(sorted(found), self.max_rounds))
             if rounds == SETTLED:

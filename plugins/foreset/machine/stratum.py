@@ -18,6 +18,7 @@ from foreset.ir.versions import Version
 from foreset.machine.backend import Backend
 from foreset.machine.machine import Listener, Machine
 from foreset.plan.translate import COUNTED
+from foreset.records.events import PhaseBegun
 
 L = TypeVar("L")  # where a version of a relation lies
 L_co = TypeVar("L_co", covariant=True)
@@ -127,5 +128,5 @@ def run_phases(task: Task, port: Port[L], phases: Iterable[Phase]) -> None:
     """Run some phases of a stratum that was fed; of those before, what is handed over has to be there."""
     machine = Machine(port.backend, task.max_rounds, task.listen, task.may_give_up)
     for phase in phases:
-        task.listen({"event": "phase", "phase": phase.name})
+        task.listen(PhaseBegun(phase.name))
         machine.run(phase)

@@ -21,6 +21,7 @@ from foreset.orchestrate.names import refresh_id, task_id
 from foreset.orchestrate.telling import progress, sentences
 from foreset.plan.stages import CLOSE, EARLY, OPEN, STRATA, EachStratum, Stage, Status, mark
 from foreset.records.codec import to_plain
+from foreset.records.events import Event
 from foreset.records.results import Ended, Published, SourcesCaptured, StageResult, StratumMaintained, state_of
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class StageOperator(BaseOperator, SkipMixin):
         error = context.get("exception")
         import_module(FAILING).note_ended(self.spec.warehouse, self.spec.group, request, at, error)
 
-    def _listen(self, event: dict[str, Any]) -> None:
+    def _listen(self, event: Event) -> None:
         line = progress(event)
         if line:
             self.log.info(line)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, assert_never
+from collections.abc import Iterator
+from typing import assert_never
 
 from foreset.ir.hidden import in_words
 from foreset.plan.stages import CLOSE, COMMIT, OPEN, Stage, Status
 from foreset.records.checks import Verification
+from foreset.records.events import EngineChosen, Event, PhaseBegun, RoundBegun, StratumBegun, Warned
 from foreset.records.results import (
     Ended,
     ExpectationsChecked,
@@ -19,21 +20,19 @@ from foreset.records.results import (
     StratumMaintained,
 )
 
-Facts = Mapping[str, Any]
 
-
-def progress(event: Facts) -> str:
+def progress(event: Event) -> str:
     """An event in words; empty for what the log need not have."""
     match event:
-        case {"event": "stratum", "stratum": number, "views": views, "strategy": strategy}:
+        case StratumBegun(number, views, strategy):
             return f"stratum {number} ({', '.join(views)}): {strategy}"
-        case {"event": "warning", "message": message}:
+        case Warned(_, message):
             return f"warning: {message}"
-        case {"event": "engine", "stratum": number, "engine": engine, "reason": reason}:
+        case EngineChosen(engine, reason, number):
             return f"stratum {number}: {'in Spark' if engine == 'spark' else engine}, {reason}"
-        case {"event": "phase", "stratum": number, "phase": phase}:
+        case PhaseBegun(phase, number):
             return f"stratum {number}: {phase}"
-        case {"event": "round", "stratum": number, "round": done, "rows": rows}:
+        case RoundBegun(done, rows, number):
             known = sum(count for count in rows.values() if count is not None)
             return f"stratum {number}: round {done}, {known:,} new rows"
         case _:

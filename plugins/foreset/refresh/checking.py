@@ -13,8 +13,8 @@ from foreset.ir.versions import Version
 from foreset.plan import marks
 from foreset.plan.frozen import sample_size
 from foreset.plan.marks import VERIFY
-from foreset.records import codec
 from foreset.records.checks import Verification
+from foreset.records.events import NotVerified
 from foreset.refresh.captured import captured_of
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.located import here, located
@@ -41,8 +41,7 @@ def verify(context: Context) -> Verification:
     verdict = _verdict(context, mode, watch)
     record = verdict.record()
     if not verdict.ok:
-        told = {**codec.to_plain(record), "differing": _differing(context, verdict)}
-        context.listen({"event": "verification", **told})
+        context.listen(NotVerified(record, _differing(context, verdict)))
         raise VerificationFailed(
             f"{len(verdict.mismatches)} of {verdict.rows} checked rows differ from recomputation:\n  "
             + "\n  ".join(str(found) for found in verdict.mismatches[:5]),
@@ -60,10 +59,10 @@ def _verdict(context: Context, mode: str, watch: Stopwatch) -> Verdict:
     return Verdict(mode, checked, mismatches, watch.seconds, {name: staged[name].totals for name in checked})
 
 
-def _differing(context: Context, verdict: Verdict) -> list[str]:
+def _differing(context: Context, verdict: Verdict) -> tuple[str, ...]:
     """The views in which something differs; what stands behind a view counts as the view."""
     found = {mismatch.view for mismatch in verdict.mismatches}
-    return sorted({owner(rule) for name in found for rule in context.view(name).rules})
+    return tuple(sorted({owner(rule) for name in found for rule in context.view(name).rules}))
 
 
 def _advice(context: Context, mismatches: Sequence[Mismatch]) -> str:

@@ -14,6 +14,7 @@ from foreset.mediated.fixpoint import MAX_ENTRIES, Limits
 from foreset.mediated.from_rules import entries_of
 from foreset.mediated.program import Region
 from foreset.plan.choose import Choice
+from foreset.records.events import EntriesFound
 from foreset.records.strata import StratumRecord
 from foreset.refresh.context import Context
 from foreset.refresh.domain_phase import calls_of, rows_now, stage_change
@@ -46,7 +47,7 @@ def limits_of(context: Context, stratum: Stratum) -> Limits:
     """After how many rounds a recursion is stopped; whoever listens hears how far it is."""
 
     def told(entries: int) -> None:
-        context.listen({"event": "entries", "stratum": stratum.number, "entries": entries})
+        context.listen(EntriesFound(stratum.number, entries))
 
     return Limits(rounds=context.program.max_rounds, told=told)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +16,7 @@ from foreset.plan.fingerprint import fingerprints
 from foreset.plan.frozen import RefreshPlan
 from foreset.plan.marks import Mark
 from foreset.records import codec
+from foreset.records.events import Finished, Listener
 from foreset.records.strata import StratumSummary
 from foreset.rewrite.pipeline import as_written
 from foreset.store import files
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from foreset.backends.duckdb.sharing import Shared
 
 R = TypeVar("R", bound="DataclassInstance")
-Listener = Callable[[dict[str, Any]], None]
 BEAT_S = 5.0  # a rival waits for minutes
 
 
@@ -87,7 +87,7 @@ class Context:
         if time.monotonic() > self._beaten + BEAT_S:
             self._beaten = time.monotonic()
             heartbeat(self.run)
-        self.listen({"event": "finished", "phase": mark.name, **codec.to_plain(record)})
+        self.listen(Finished(mark.name, record))
         return record
 
     def settle(self, mark: Mark[R], record: R) -> R:

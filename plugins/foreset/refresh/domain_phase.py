@@ -22,6 +22,7 @@ from foreset.ir.versions import Version
 from foreset.mediated.from_rules import members
 from foreset.plan import marks
 from foreset.plan.choose import Choice
+from foreset.records.events import Warned
 from foreset.records.strata import Asked, StagedFile, StagedView, StratumRecord
 from foreset.refresh.captured import all_stands
 from foreset.refresh.context import Context
@@ -49,7 +50,7 @@ def ask(context: Context, stratum: Stratum, choice: Choice, folder: tuple[str, .
     answers = calls.answers(domain, function, wanted)
     new = {(*args, *row) for args, rows in answers.items() for row in rows}
     for warning in calls.warnings:
-        context.listen({"event": "warning", "stratum": stratum.number, "message": warning})
+        context.listen(Warned(stratum.number, warning))
     record = _record(context, choice, view, new, folder, {view.name: len(new)})
     asked = {view.called: _asked(context, domain, function, answers)}
     return replace(record, warnings=tuple(calls.warnings), asked=asked)

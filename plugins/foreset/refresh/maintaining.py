@@ -9,7 +9,6 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from foreset.ir.steps import Procedure, Ref
 from foreset.ir.strata import Stratum
@@ -20,6 +19,7 @@ from foreset.plan.choose import Choice, Mode, free
 from foreset.plan.giving_up import GivenUp
 from foreset.plan.place import DUCKDB, SPARK, Place
 from foreset.plan.translate import keeps_counters, translate
+from foreset.records.events import EngineChosen, OfMachine, StratumBegun
 from foreset.records.strata import DeletionRecord, StagedFile, StagedView, StratumRecord
 from foreset.refresh import phase_break
 from foreset.refresh.choosing import chosen, reason_of, situation_of
@@ -41,7 +41,7 @@ def maintain(context: Context, number: int, *, in_parts: bool = False) -> Stratu
         return done
     stratum = context.layering.numbered(number)
     choice = chosen(context, stratum)
-    context.listen({"event": "stratum", "stratum": number, "views": stratum.shown, "strategy": choice.strategy})
+    context.listen(StratumBegun(number, stratum.shown, choice.strategy))
     watch = Stopwatch()
     before = context.mark(marks.deletion(number)) or DeletionRecord(choice.strategy, choice.reason)
     if choice.strategy == "skip":
@@ -78,7 +78,7 @@ def _finish(
     where = Place(SPARK, "its deletion part ran there") if before.saved else _placed(context, stratum, choice)
 
     def told(place: Place) -> None:
-        work.listen({"event": "engine", "engine": place.engine, "reason": place.reason})
+        context.listen(EngineChosen(place.engine, place.reason, stratum.number))
 
     def moved(place: Place, error: Exception) -> None:
         if forced() == "inproc":
@@ -108,9 +108,9 @@ class _Work:
     procedure: Procedure
     folder: tuple[str, ...]
 
-    def listen(self, event: dict[str, Any]) -> None:
+    def listen(self, event: OfMachine) -> None:
         """Say what happens, and to which stratum."""
-        self.context.listen({**event, "stratum": self.stratum.number})
+        self.context.listen(replace(event, stratum=self.stratum.number))
 
     @property
     def task(self) -> Task:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from foreset.diagnostics import Report
 from foreset.errors import EnvironmentFault, Held, SpecError
@@ -14,7 +14,8 @@ from foreset.ir.strata import Layering
 from foreset.plan.frozen import RefreshPlan, Request
 from foreset.plan.history import REMEMBERED
 from foreset.plan.rebuild import rebuilt
-from foreset.refresh.context import Context, Listener, read_fingerprints, read_spec, understood
+from foreset.records.events import KINDS, Event, Listener, facts_of
+from foreset.refresh.context import Context, read_fingerprints, read_spec, understood
 from foreset.refresh.editing import edited, edits_of, reasons
 from foreset.refresh.record_failure import described
 from foreset.spec.suites import suite_files
@@ -129,10 +130,10 @@ def _context(spark: SparkSession, run: Run, past: Sequence[ManifestRow], listen:
 
     one_at_a_time = Lock()
 
-    def told(event: dict[str, Any]) -> None:
+    def told(event: Event) -> None:
         """Every event is kept in the run directory, whoever else listens; strata may speak at the same time."""
         with one_at_a_time:
-            events.emit(run.directory, event["event"], **{key: value for key, value in event.items() if key != "event"})
+            events.emit(run.directory, KINDS[type(event)], **facts_of(event))
             listen(event)
 
     return Context(spark, run, plan, program, layering, previous, told, costs)

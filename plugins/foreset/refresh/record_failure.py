@@ -20,6 +20,7 @@ from foreset.errors import (
 )
 from foreset.plan.frozen import Request
 from foreset.plan.stages import Working, marks_of
+from foreset.records.events import Failed
 from foreset.refresh.context import Context
 from foreset.refresh.key_check import KeyBroken
 from foreset.refresh.machine_faults import explained
@@ -51,7 +52,7 @@ def failures_told(context: Context, stage: Working) -> Iterator[None]:
         told = explained(error, f"{at} of group {context.layout.group}")
         setattr(told, PHASE, at)
         with suppress(OSError):  # a disk that is full must not hide what it has done
-            context.listen({"event": "failed", "phase": at, **described(told, context.layout.group)})
+            context.listen(Failed(at, **described(told, context.layout.group)))
         if told is error:
             raise
         raise told from error

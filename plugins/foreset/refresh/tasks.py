@@ -24,6 +24,7 @@ from foreset.plan.unreached import unreached
 from foreset.records.captures import CaptureRecord
 from foreset.records.checks import QualityRecord, Verification
 from foreset.records.commits import PublishRecord
+from foreset.records.events import Listener
 from foreset.records.results import (
     Ended,
     ExpectationsChecked,
@@ -37,7 +38,7 @@ from foreset.records.results import (
     ViewChange,
 )
 from foreset.records.strata import StratumRecord
-from foreset.refresh.context import Context, Listener
+from foreset.refresh.context import Context
 from foreset.refresh.machine_faults import plain_words
 from foreset.refresh.maintaining import maintain
 from foreset.refresh.opening import open_refresh, reopen, resume
