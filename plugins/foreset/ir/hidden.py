@@ -6,28 +6,19 @@ import re
 from collections.abc import Iterable
 
 _NAME = r"([a-z][a-z0-9_]*)"
-_WORDS = (
-    (re.compile(rf"{_NAME}~-deleted(?:_[0-9]+)*(?:~rows)?"), r"what edits take out of `\1`"),
-    (re.compile(rf"{_NAME}~-inserted(?:~rows)?"), r"what edits put into `\1`"),
-    (re.compile(rf"{_NAME}~groups_[0-9a-f]+(?:~rows)?"), r"the groups of `\1`"),
-    (re.compile(rf"{_NAME}~members_[0-9a-f]+(?:~rows)?"), r"the elements from `\1`"),
-    (re.compile(rf"{_NAME}~support_[0-9a-f]+(?:~rows)?"), r"the derivations of `\1`"),
-    (re.compile(rf"{_NAME}~(?:~|:)[0-9_]+~asks(?:~rows)?"), r"what `\1` is asked"),
-    (re.compile(rf"{_NAME}~(?:~|:)[0-9_]+(?:~held|~rows)?"), r"`\1`"),
-    (re.compile(rf"{_NAME}~{_NAME}~asks(?:~rows)?"), r"what `\1:\2` is asked"),
-    (re.compile(rf"{_NAME}~{_NAME}(?:~held|~rows)?"), r"`\1:\2`"),
+_KINDS = (  # what follows the name; in words; in words before the values of a row
+    (r"~-deleted(?:_[0-9]+)*", r"what edits take out of `\1`", r"taken out of `\1` by an edit "),
+    (r"~-inserted", r"what edits put into `\1`", r"put into `\1` by an edit "),
+    (r"~groups_[0-9a-f]+", r"the groups of `\1`", r"a group of `\1` "),
+    (r"~members_[0-9a-f]+", r"the elements from `\1`", r"an element from `\1` "),
+    (r"~support_[0-9a-f]+", r"the derivations of `\1`", r"a derivation of `\1` "),
+    (r"~(?:~|:)[0-9_]+~asks", r"what `\1` is asked", r"what `\1` is asked "),
+    (r"~(?:~|:)[0-9_]+(?:~held)?", r"`\1`", r"\1"),
+    (rf"~{_NAME}~asks", r"what `\1:\2` is asked", r"what `\1:\2` is asked "),
+    (rf"~{_NAME}(?:~held)?", r"`\1:\2`", r"\1:\2"),
 )
-_OF_ROWS = (  # where the values of a row follow
-    (re.compile(rf"{_NAME}~-deleted(?:_[0-9]+)*(?=\()"), r"taken out of `\1` by an edit "),
-    (re.compile(rf"{_NAME}~-inserted(?=\()"), r"put into `\1` by an edit "),
-    (re.compile(rf"{_NAME}~groups_[0-9a-f]+(?=\()"), r"a group of `\1` "),
-    (re.compile(rf"{_NAME}~members_[0-9a-f]+(?=\()"), r"an element from `\1` "),
-    (re.compile(rf"{_NAME}~support_[0-9a-f]+(?=\()"), r"a derivation of `\1` "),
-    (re.compile(rf"{_NAME}~(?:~|:)[0-9_]+~asks(?=\()"), r"what `\1` is asked "),
-    (re.compile(rf"{_NAME}~{_NAME}~asks(?=\()"), r"what `\1:\2` is asked "),
-    (re.compile(rf"{_NAME}~(?:~|:)[0-9_]+(?:~held)?(?=\()"), r"\1"),
-    (re.compile(rf"{_NAME}~{_NAME}(?:~held)?(?=\()"), r"\1:\2"),
-)
+_WORDS = [(re.compile(rf"{_NAME}{kind}(?:~rows)?"), words) for kind, words, _ in _KINDS]
+_OF_ROWS = [(re.compile(rf"{_NAME}{kind}(?=\()"), words) for kind, _, words in _KINDS]
 
 
 def in_words(name: str) -> str:
