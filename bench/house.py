@@ -192,7 +192,7 @@ def _matches_literals(tree: ast.Module) -> bool:
 class Seen:
     """What ran, by code object, and which files each file handed work on to."""
 
-    codes: set[CodeType] = field(default_factory=set)
+    codes: dict[CodeType, None] = field(default_factory=dict)  # in the order of their first calls
     reach: dict[str, int] = field(default_factory=lambda: defaultdict(int))  # by file: files below one call of it
     _local: threading.local = field(default_factory=threading.local)
 
@@ -202,7 +202,7 @@ class Seen:
         if event == "call":
             stack.append({frame.f_code.co_filename} if _ours(frame.f_code) else set())
             if _ours(frame.f_code):
-                self.codes.add(frame.f_code)
+                self.codes.setdefault(frame.f_code)
         elif event == "return" and stack:
             below = stack.pop()
             file = frame.f_code.co_filename

@@ -1,13 +1,20 @@
-"""docs/ARCHITECTURE.md names every package, and only files that are there."""
+"""docs/ARCHITECTURE.md names every package, only files that are there, and the way that a refresh really takes."""
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
+from bench import house
+from tests import package_picture, walk_picture
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "plugins" / "foreset"
 TEXT = (ROOT / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def test_the_map_has_every_package() -> None:
@@ -17,10 +24,25 @@ def test_the_map_has_every_package() -> None:
     assert there == mapped
 
 
-def test_files_that_are_named_are_there() -> None:
+@pytest.mark.parametrize("text", [TEXT, CONTRIBUTING], ids=["ARCHITECTURE", "CONTRIBUTING"])
+def test_files_that_are_named_are_there(text: str) -> None:
     bare = {path.name for path in ROOT.glob("tests/*/*.py")}
-    for name in re.findall(r"`((?:[\w.]+/)*[\w.]+\.(?:py|toml))`", TEXT):
+    for name in re.findall(r"`((?:[\w.]+/)*[\w.]+\.(?:py|toml))`", text):
         found = (ROOT / name).exists() or (PACKAGE / name).exists() or name in bare
         assert found, name
-    for folder in re.findall(r"`(tests/[\w/]+)`", TEXT):
+    for folder in re.findall(r"`(tests/[\w/]+)`", text):
         assert (ROOT / folder).is_dir(), folder
+
+
+@pytest.mark.parametrize(("name", "draw"), [("walk", walk_picture.drawn), ("packages", package_picture.drawn)])
+def test_pictures_are_those_of_the_code(name: str, draw: Callable[[], str]) -> None:
+    file, drawn = ROOT / f"docs/img/{name}.svg", draw()
+    if os.environ.get("REWRITE"):
+        file.write_text(drawn, encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == drawn, "`REWRITE=1 pytest tests/unit/test_docs_architecture.py` draws it"
+
+
+def test_a_refresh_goes_the_way_that_is_drawn() -> None:
+    seen = [(house._short(code.co_filename), code.co_qualname) for code in house.profiled(house.from_cli).codes]
+    way = [(one.file, one.function) for one in walk_picture.stations()]
+    assert [one for one in seen if one in way] == way
