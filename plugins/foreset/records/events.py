@@ -102,6 +102,22 @@ class Failed:
     hint: str
 
 
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """A line of `events.jsonl` as reports read it: of any kind, and perhaps of another release."""
+
+    kind: str
+    at: str = ""
+    phase: str = ""
+    epoch: int | None = None  # of `opened`
+    outcome: str = ""  # of `closed`
+    error: str = ""  # of `failed`, as the next three
+    message: str = ""
+    hint: str = ""
+    next: str = ""
+    differing: tuple[str, ...] = ()  # of `verification`
+
+
 OfMachine = PhaseBegun | PhaseDone | RoundBegun
 OfStratum = OfMachine | StratumBegun | EngineChosen
 Event = OfStratum | EntriesFound | Warned | Finished | NotVerified | Failed

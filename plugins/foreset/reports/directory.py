@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import KeysView, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,6 +16,7 @@ from foreset.plan.marks import QUALITY, VERIFY, Mark
 from foreset.records import versioned
 from foreset.records.checks import QualityRecord, Verification
 from foreset.records.codec import Misread, from_plain
+from foreset.records.events import KINDS, Logged, NotVerified
 from foreset.store import events, files
 from foreset.store.epochs import RunRecord, read_record
 from foreset.store.layout import Layout, join
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 R = TypeVar("R", bound="DataclassInstance")
-Facts = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,9 @@ class Directory:
     written: Program | None = None  # as people wrote it
     program: Program | None = None  # in normal form
     layering: Layering | None = None
-    marks: Mapping[str, Facts] = field(default_factory=dict)
-    events: Sequence[Facts] = ()
+    events: Sequence[Logged] = ()
+    not_verified: Verification | None = None  # what recomputation said where it said no
+    _marks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def refresh_id(self) -> str:
@@ -53,30 +54,34 @@ class Directory:
 
     def mark(self, mark: Mark[R]) -> R | None:
         """What a finished stage noted; None while it is not finished, and where a crash has torn the note."""
-        facts = self.marks.get(mark.name)
+        facts = self._marks.get(mark.name)
         return _told(mark.kind, facts) if facts else None
+
+    @property
+    def finished(self) -> KeysView[str]:
+        """The marks that are there."""
+        return self._marks.keys()
 
     @property
     def verification(self) -> Verification | None:
         """What recomputation said: the mark, or the event of one that failed."""
-        failed = self.last("verification")
-        return self.mark(VERIFY) or (_told(Verification, failed) if failed else None)
+        return self.mark(VERIFY) or self.not_verified
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What strata warned of."""
-        return tuple(str(one) for facts in self.marks.values() for one in facts.get("warnings", ()))
+        return tuple(str(one) for facts in self._marks.values() for one in facts.get("warnings", ()))
 
     @property
     def seconds(self) -> dict[str, float | None]:
         """How long each finished stage took, by its mark."""
-        return {name: facts.get("seconds") for name, facts in self.marks.items()}
+        return {name: facts.get("seconds") for name, facts in self._marks.items()}
 
-    def all(self, kind: str) -> list[Facts]:
+    def all(self, kind: str) -> list[Logged]:
         """The events of one kind, oldest first."""
-        return [event for event in self.events if event["kind"] == kind]
+        return [event for event in self.events if event.kind == kind]
 
-    def last(self, kind: str) -> Facts | None:
+    def last(self, kind: str) -> Logged | None:
         """The newest event of one kind."""
         found = self.all(kind)
         return found[-1] if found else None
@@ -91,8 +96,13 @@ def read(layout: Layout, run_id: str) -> Directory | None:
     if (record := _record(layout, run_id)) is None:
         return None
     plan, spec = _plan(folder)
-    told = [event for event in events.read(folder) if isinstance(event.get("kind"), str)]
-    return Directory(run_id, record, plan, spec.written, spec.program, spec.layering, _marks(folder), told)
+    told = events.read(folder)
+    logged = [event for one in told if (event := _told(Logged, one)) is not None]
+    refused = [one for one in told if one.get("kind") == KINDS[NotVerified]]
+    return Directory(
+        run_id, record, plan, spec.written, spec.program, spec.layering, logged,
+        _told(Verification, refused[-1]) if refused else None, _marks(folder),
+    )  # fmt: skip
 
 
 def newest_of(layout: Layout, refresh_id: str) -> Directory | None:
@@ -108,7 +118,7 @@ def newest_of(layout: Layout, refresh_id: str) -> Directory | None:
 
 def quality_of(layout: Layout, found: Directory) -> QualityRecord | None:
     """What the quality phase noted: its mark, or what it left behind when it failed."""
-    left = parsed(files.read_text(join(layout.run(found.run_id), "quality.json")) or "")
+    left = _parsed(files.read_text(join(layout.run(found.run_id), "quality.json")) or "")
     return found.mark(QUALITY) or (_told(QualityRecord, left) if left else None)
 
 
@@ -138,11 +148,11 @@ def _understood(text: str, file: str, suites: tuple[tuple[str, str], ...]) -> Un
     return NOTHING if found.errors else found  # an old plan in words that are not understood any more
 
 
-def _marks(folder: str) -> dict[str, Facts]:
+def _marks(folder: str) -> dict[str, dict[str, Any]]:
     marks = join(folder, "marks")
     names = [file.path for file in files.list_files(marks) if file.path.endswith(".json") and "/" not in file.path]
     found = {name.removesuffix(".json"): files.read_text(join(marks, name)) for name in names}
-    return {name: parsed(text) for name, text in found.items() if text is not None}
+    return {name: _parsed(text) for name, text in found.items() if text is not None}
 
 
 def _record(layout: Layout, run_id: str) -> RunRecord | None:
@@ -152,14 +162,14 @@ def _record(layout: Layout, run_id: str) -> RunRecord | None:
         return RunRecord(run_id, layout.group, 0, {})
 
 
-def _told(kind: type[R], facts: Facts) -> R | None:
+def _told(kind: type[R], facts: Mapping[str, object]) -> R | None:
     """A record of another release may lack or add things; None for what is damaged."""
     with suppress(Misread):
         return from_plain(kind, facts, "a record of this refresh")
     return None
 
 
-def parsed(text: str) -> Facts:
+def _parsed(text: str) -> dict[str, Any]:
     """A record; an empty one for anything else, such as a file that a crash has torn."""
     try:
         return versioned.from_text(text, "a record of this refresh")

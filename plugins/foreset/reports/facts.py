@@ -68,12 +68,12 @@ def failures(directory: Directory) -> tuple[Failure, ...]:
     """Every failure that the run noted, oldest first."""
     return tuple(
         Failure(
-            phase=str(event.get("phase", "")),
-            error=str(event.get("error", "")),
-            message=str(event.get("message", "")),
-            hint=str(event.get("hint", "")),
-            at=moment(event.get("at")),
-            next=str(event.get("next", "")),
+            phase=event.phase,
+            error=event.error,
+            message=event.message,
+            hint=event.hint,
+            at=moment(event.at),
+            next=event.next,
         )
         for event in directory.all("failed")
     )
@@ -82,7 +82,8 @@ def failures(directory: Directory) -> tuple[Failure, ...]:
 def at_work(directory: Directory, phase: str) -> tuple[str, ...]:
     """The views on which a phase is at work, or that it refuses; what stands behind a view counts as the view."""
     if phase == "verify":
-        return tuple((directory.last("verification") or {}).get("differing", ()))
+        event = directory.last("verification")
+        return event.differing if event else ()
     strata = directory.layering.strata if directory.layering else ()
     rules = (
         rule
@@ -126,7 +127,7 @@ def captures_of(directory: Directory | None) -> dict[str, CaptureSummary]:
     if directory is None:
         return {}
     prefix = mark(CAPTURE, "")
-    names = [name.removeprefix(prefix) for name in directory.marks if name.startswith(prefix)]
+    names = [name.removeprefix(prefix) for name in directory.finished if name.startswith(prefix)]
     found = {name: directory.mark(marks.capture(name)) for name in names}
     return {name: record.summary if record else CaptureSummary() for name, record in found.items()}
 

@@ -10,6 +10,7 @@ from foreset.errors import UsageError
 from foreset.explain.graph import Graph, graph_of
 from foreset.ir.program import Program
 from foreset.plan import marks
+from foreset.records.events import Logged
 from foreset.reports import directory, facts
 from foreset.reports.directory import Directory, moment
 from foreset.reports.model import Failure, History, OnHold, Published, Quality, Run, State
@@ -141,7 +142,7 @@ def _committed(ledger: Ledger, row: ManifestRow, *, brief: bool = False) -> Run:
         after=_published(ledger.at(row.seq + 1)),
         seq=row.seq,
         committed_at=committed_at,
-        opened_at=moment(opened[0]["at"]) if opened else committed_at,
+        opened_at=moment(opened[0].at) if opened else committed_at,
         ended_at=committed_at,
         attempts=max(1, len(opened)),
         mode=row.mode,
@@ -192,8 +193,8 @@ def _last_attempt(ledger: Ledger, refresh_id: str) -> tuple[Failure, ...]:
 def _of_directory(ledger: Ledger, found: Directory, scheduler: str = "") -> Run:
     previous = ledger.at(found.prev_seq)
     opened = found.all("opened")
-    times = [moment(event.get("at")) for event in found.events]
-    silent = _silence(ledger.layout, opened[-1].get("epoch") if opened else None)
+    times = [moment(event.at) for event in found.events]
+    silent = _silence(ledger.layout, opened[-1].epoch if opened else None)
     state = _state(ledger, found, silent, scheduler)
     told = facts.failures(found) or _last_attempt(ledger, found.refresh_id)
     failure = told[-1] if told else None
@@ -242,29 +243,29 @@ def _state(ledger: Ledger, found: Directory, silent: float | None, scheduler: st
     last, closed, failed = found.last("opened"), found.last("closed"), found.last("failed")
     begun = found.events.index(last) if last else -1
     if closed is not None and found.events.index(closed) > begun:
-        ended = closed.get("outcome")
+        ended = closed.outcome
         if ended in (State.UNCHANGED, State.TRIAL):
-            return State(str(ended))
+            return State(ended)
         return State.FENCED if _was_fenced(failed) or ended == "held" else State.FAILED
     if failed is not None and found.events.index(failed) > begun and not _went_on(found, failed):
         return State.FENCED if _was_fenced(failed) else State.FAILED
     if _nothing_moved(found):
         return State.UNCHANGED
-    if scheduler == "failed" or (last and outcome(ledger.layout, last.get("epoch", 0)) == "failed"):
+    if scheduler == "failed" or (last and outcome(ledger.layout, last.epoch or 0) == "failed"):
         return State.FAILED
-    if (ledger.newest and ledger.newest.seq > found.prev_seq) or (last and last.get("epoch", 0) < ledger.epoch):
+    if (ledger.newest and ledger.newest.seq > found.prev_seq) or (last and (last.epoch or 0) < ledger.epoch):
         return State.FENCED
     return State.SILENT if silent is not None and silent > PATIENCE else State.RUNNING
 
 
-def _was_fenced(failed: directory.Facts | None) -> bool:
-    return failed is not None and failed.get("error") == "Fenced"
+def _was_fenced(failed: Logged | None) -> bool:
+    return failed is not None and failed.error == "Fenced"
 
 
-def _went_on(found: Directory, failed: directory.Facts) -> bool:
+def _went_on(found: Directory, failed: Logged) -> bool:
     """Whether the phase that failed was finished afterwards, by a retry."""
     later = found.events[found.events.index(failed) + 1 :]
-    return any(event["kind"] == "finished" and event.get("phase") == failed.get("phase") for event in later)
+    return any(event.kind == "finished" and event.phase == failed.phase for event in later)
 
 
 def _nothing_moved(found: Directory) -> bool:
@@ -272,14 +273,14 @@ def _nothing_moved(found: Directory) -> bool:
     if found.program is None or found.plan is None or found.plan.rebuild or not found.prev_seq:
         return False
     captures = [found.mark(marks.capture(source.name)) for source in found.program.sources]
-    if None in captures or marks.stratum(1).name in found.marks:
+    if None in captures or marks.stratum(1).name in found.finished:
         return False
     return not any(seen and (seen.moved or seen.taken_whole) for seen in captures)
 
 
-def _silence(layout: Layout, epoch: object) -> float | None:
+def _silence(layout: Layout, epoch: int | None) -> float | None:
     """Seconds since the last sign of life of an epoch."""
-    at = last_sign(layout, epoch) if isinstance(epoch, int) else None
+    at = None if epoch is None else last_sign(layout, epoch)
     return None if at is None else max(0.0, time.time() - at)
 
 
