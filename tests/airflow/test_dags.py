@@ -23,6 +23,7 @@ from foreset.errors import (
     UsageError,
     VerificationFailed,
 )
+from foreset.ir.edits import EditRequest
 from foreset.orchestrate.dags_folder import FILES, dags_folder
 from foreset.orchestrate.places import Places
 from foreset.orchestrate.specs import load_groups
@@ -313,13 +314,13 @@ def test_a_correction_in_the_form_is_an_edit() -> None:
     said = {"edit": 'seen_with delete x = "Don", y = "Ann"', "note": "forged", "mode": "auto", "verify": "200"}
     edit = request_of("r1", said).edit
     assert edit is not None
-    assert {name: edit[name] for name in ("view", "kind", "region", "why")} == {
-        "view": "seen_with", "kind": "delete", "region": 'x = "Don", y = "Ann"', "why": "forged"}  # fmt: skip
+    said_so = EditRequest("seen_with", "delete", 'x = "Don", y = "Ann"', who="Airflow", why="forged", at=edit.at)
+    assert edit == said_so
     undone = request_of("r1", {**said, "edit": "undo 3"}).edit
     assert undone is not None
-    assert undone["undo"] == 3
+    assert undone.undo == 3
     assert request_of("r1", {**said, "edit": None}).edit is None
-    with pytest.raises(UsageError, match="no correction"):
+    with pytest.raises(UsageError, match="is not a correction"):
         request_of("r1", {**said, "edit": "remove everything"})
 
 

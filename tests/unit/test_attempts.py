@@ -20,6 +20,7 @@ from foreset.errors import (
     UsageError,
     VerificationFailed,
 )
+from foreset.ir.edits import EditRequest
 from foreset.plan.frozen import Request
 from foreset.plan.stages import CAPTURE, OPEN, VERIFY
 from foreset.refresh import runner
@@ -192,7 +193,7 @@ def test_rollbacks_and_later_seqs_make_a_failure_void(world: World) -> None:
     assert status(world)[1] is None
 
 
-@pytest.mark.parametrize("asked", [Request("r1", dry_run=True), Request("r1", edit={"kind": "delete"})])
+@pytest.mark.parametrize("asked", [Request("r1", dry_run=True), Request("r1", edit=EditRequest(kind="delete"))])
 def test_what_nobody_waits_for_is_no_failed_attempt(world: World, asked: Request) -> None:
     layout = Layout(world.root, "reach")
     world.open().refresh("reach")

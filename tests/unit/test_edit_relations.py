@@ -15,7 +15,7 @@ from tests.roads import CLOSURE, DEAD_END, GROUP, World, closed, words
 
 from foreset.constraints.read import read_constraint
 from foreset.constraints.rows import variables_of
-from foreset.ir.edits import Edit
+from foreset.ir.edits import Edit, EditRequest
 from foreset.ir.program import Column, View
 from foreset.ir.types import BOOLEAN, DATE, DOUBLE, INT, STRING, decimal
 from foreset.plan.frozen import Request
@@ -181,7 +181,7 @@ views:
 
 def test_an_edit_as_tasks_do_it(world: World, wh: Warehouse) -> None:
     """The relation of an edit has no task of its own: `capture` sees to it."""
-    edit = {"view": "closure", "kind": "delete", "region": 'src = "a", dst = "c"', "who": "eve"}
+    edit = EditRequest("closure", "delete", 'src = "a", dst = "c"', who="eve")
     request = Request("by-tasks", edit=edit)
     job = Job(OPEN, world.root, "reach", request, spec=str(world.specs / "reach.yaml"), spark="nowhere")
     strata = in_normal_form(load_program(COUNTED, "reach.yaml"))[1].strata

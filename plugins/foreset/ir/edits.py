@@ -20,6 +20,19 @@ class Edit:
     undone: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class EditRequest:
+    """A correction that somebody asks for: a region of a view, or with `undo` the number of an edit to take back."""
+
+    view: str = ""
+    kind: str = ""
+    region: str = ""
+    undo: int | None = None
+    who: str = ""
+    why: str = ""
+    at: str = ""
+
+
 def active(edits: Iterable[Edit]) -> tuple[Edit, ...]:
     """Those that hold, in their order."""
     return tuple(edit for edit in edits if not edit.undone)

@@ -7,6 +7,7 @@ import datetime
 from airflow.sdk import Param
 
 from foreset.errors import UsageError
+from foreset.ir.edits import EditRequest
 from foreset.plan.frozen import VERIFY_SAMPLE, Request
 
 MODES = {
@@ -80,17 +81,17 @@ def request_of(refresh_id: str, params: dict[str, object]) -> Request:
     return Request(refresh_id, mode, verify, note, dry_run=dry_run, force=force, edit=edit)
 
 
-def edit_of(said: str, why: str) -> dict[str, object] | None:
+def edit_of(said: str, why: str) -> EditRequest | None:
     """A correction as the form takes it: `VIEW delete REGION`, `VIEW insert REGION` or `undo NUMBER`."""
     words = said.split(maxsplit=2)
     when = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    evidence: dict[str, object] = {"who": "Airflow", "why": why, "at": when}
     if not words:
         return None
     if len(words) == 2 and words[0] == "undo" and words[1].isdecimal():
-        return {"undo": int(words[1]), **evidence}
+        return EditRequest(undo=int(words[1]), who="Airflow", why=why, at=when)
     if len(words) == 3 and words[1] in ("delete", "insert"):
-        return {"view": words[0], "kind": words[1], "region": words[2], **evidence}
+        view, kind, region = words
+        return EditRequest(view, kind, region, who="Airflow", why=why, at=when)
     raise UsageError(
         f"`{said}` is not a correction", "write `VIEW delete REGION`, `VIEW insert REGION` or `undo NUMBER`"
     )

@@ -9,11 +9,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from foreset.diagnostics import did_you_mean
 from foreset.errors import UsageError
-from foreset.ir.edits import Edit
+from foreset.ir.edits import Edit, EditRequest
 from foreset.plan.choose import Mode
 from foreset.records import codec
 
@@ -30,7 +29,7 @@ class Request:
     note: str = ""
     dry_run: bool = False
     force: bool = False  # take over from a refresh that seems to be at work
-    edit: Mapping[str, Any] | None = None  # a correction of a view, or the undoing of one
+    edit: EditRequest | None = None
 
     def check(self) -> None:
         """Refuse a mode or a verification that does not exist, before anything is read or opened."""

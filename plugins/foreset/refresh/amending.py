@@ -25,7 +25,7 @@ REASON = "only the list of edits has changed"
 
 def only_edits(layout: Layout, program: Program, request: Request) -> ManifestRow | None:
     """The row that takes an edit back and leaves all views; None where an ordinary refresh can do it."""
-    if "undo" not in (request.edit or {}):
+    if request.edit is None or request.edit.undo is None:
         return None
     last = manifest.newest(layout.root, layout.group)
     if last is None or last.refresh_id == request.refresh_id:

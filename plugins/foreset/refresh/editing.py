@@ -6,11 +6,10 @@ import datetime
 import getpass
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from foreset.diagnostics import did_you_mean
 from foreset.errors import UsageError
-from foreset.ir.edits import Edit, active
+from foreset.ir.edits import Edit, EditRequest, active
 from foreset.ir.program import Program
 from foreset.plan.fingerprint import own_marks
 from foreset.plan.rebuild import reedited
@@ -37,15 +36,14 @@ def correcting(previous: ManifestRow | None, edits: Edits) -> bool:
     return previous is not None and edits_of(previous) != edits
 
 
-def edited(edits: Edits, request: Mapping[str, Any] | None, group: str, program: Program) -> Edits:
+def edited(edits: Edits, request: EditRequest | None, group: str, program: Program) -> Edits:
     """The edits after `request`; UsageError where it cannot be."""
-    if not request:
+    if request is None:
         return edits
-    if "undo" in request:
-        return _undone(edits, request, group)
+    if request.undo is not None:
+        return _undone(edits, request.undo, request, group)
     number = 1 + max((edit.id for edit in edits), default=0)
-    new = Edit(number, request["view"], request["kind"], request["region"],
-               request.get("who", ""), request.get("why", ""), request.get("at", ""))  # fmt: skip
+    new = Edit(number, request.view, request.kind, request.region, request.who, request.why, request.at)
     _check(new, program)
     return (*edits, new)
 
@@ -60,13 +58,12 @@ def _check(edit: Edit, program: Program) -> None:
     check_edit(edit, views[edit.view], constrained=views[edit.view].constrained)
 
 
-def _undone(edits: Edits, request: Mapping[str, Any], group: str) -> Edits:
-    number = request["undo"]
+def _undone(edits: Edits, number: int, request: EditRequest, group: str) -> Edits:
     known = [edit.id for edit in active(edits)]
     if number not in known:
         told = ", ".join(map(str, known))
         raise UsageError(f"group {group} has no edit {number}", f"there are: {told}" if known else "there are none")
-    told = " ".join(filter(None, (request.get("who", ""), request.get("at", ""), request.get("why", ""))))
+    told = " ".join(filter(None, (request.who, request.at, request.why)))
     return tuple(replace(edit, undone=told or "yes") if edit.id == number else edit for edit in edits)
 
 
@@ -101,7 +98,7 @@ def reasons(
 
 def asked(
     layout: Layout, view: str, *, delete: str, insert: str, undo: int | None, who: str, why: str
-) -> dict[str, Any]:
+) -> EditRequest:
     """A request to edit, with its evidence; UsageError where it is not one thing."""
     if sum(map(bool, (delete, insert, undo is not None))) != 1:
         raise UsageError("an edit is one of: delete, insert, undo", "for example:  --delete 'x = 6'")
@@ -111,15 +108,15 @@ def asked(
             f"group {layout.group} has no committed refresh", f"run `foreset refresh {layout.group}` first"
         )
     when = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    evidence = {"who": who or _user(), "why": why, "at": when}
+    request = EditRequest(view, who=who or _user(), why=why, at=when)
     if undo is None:
-        return {"view": view, "kind": "delete" if delete else "insert", "region": delete or insert, **evidence}
+        return replace(request, kind="delete" if delete else "insert", region=delete or insert)
     mine = [edit.id for edit in active(edits_of(row)) if edit.view == view]
     number = undo or (mine[-1] if mine else 0)  # 0: the last one of the view
     if number not in mine:
         hint = f"there are: {', '.join(map(str, mine))}" if mine else "there are none"
         raise UsageError(f"`{layout.group}.{view}` has no edit {undo or ''}".rstrip(), hint)
-    return {"undo": number, **evidence}
+    return replace(request, undo=number)
 
 
 def _user() -> str:
