@@ -96,7 +96,7 @@ class Warehouse:
         found = []
         for one in loaded:
             row = manifest.newest(self.layout(one.group).root, one.group)
-            views = ", ".join(view.name for view in one.program.shown) if one.program else "its spec is refused"
+            views = ", ".join(view.name for view in one.program.shown) if one.program else "its spec has errors"
             found.append((one.group, row.seq if row else None, views))
         return found
 
@@ -297,7 +297,7 @@ class Warehouse:
 
     def groups(self) -> list[str]:
         """The groups that have a spec."""
-        return [loaded.program.group for loaded in self._loaded() if loaded.program]
+        return list(dict.fromkeys(loaded.group for loaded in self._loaded()))
 
     def layout(self, group: str) -> Layout:
         """The paths of one group."""

@@ -62,6 +62,17 @@ def test_status_of_a_warehouse_that_was_never_refreshed(tmp_path: Path) -> None:
     assert second.startswith("there is no warehouse at ./warehouse yet: `foreset refresh a` makes one; ")
 
 
+@pytest.mark.parametrize("slip", ["a(X) :- NOT e(X)", "a(X) :- e(X, X)"])
+def test_status_names_a_group_whose_spec_has_errors(tmp_path: Path, slip: str) -> None:
+    """The first refresh of a spec with a mistake fails, and then one asks for the status."""
+    (tmp_path / "a.yaml").write_text(
+        f"group: a\nsources: {{e: {{table: s/e, columns: {{x: int}}}}}}\n"
+        f"views: {{a: {{columns: {{x: int}}, rules: ['{slip}']}}}}\n"
+    )
+    told = cli("status", "--specs", str(tmp_path), "--warehouse", str(tmp_path / "wh")).out.splitlines()
+    assert told[:2] == ["a: never refreshed", "  its spec has 1 error: `foreset check a` shows it"]
+
+
 @pytest.fixture
 def where(tmp_path: Path) -> tuple[str, ...]:
     """Options that name a warehouse and specs, with one row in the only source."""

@@ -145,7 +145,7 @@ def test_a_row_that_is_not_there_names_the_literal_that_fails(wh: Warehouse, wor
     assert text == (
         'dead_end("b") is not there\n'
         "  dead_end#1, line 19: dead_end(X) :- edge(_, X), not edge(X, _)\n"
-        '    lacks only not edge("b", _): there is such a row\n'
+        '    fails only at not edge("b", _): there is such a row\n'
     )
 
 

@@ -174,7 +174,7 @@ def _of_head(this: _Check) -> Iterator[Diagnostic]:
         if isinstance(arg, Const):
             yield faults.misfit_of_constant(_span(this.rule, arg), place, head.relation, value)
         else:
-            yield faults.misfit(_span(this.rule, arg), place, head.relation, value)
+            yield faults.misfit(_span(this.rule, arg), place, head.relation, value, of_head=True)
 
 
 def _span(rule: Rule, *nodes: Term | Atom) -> Span:

@@ -12,6 +12,8 @@ from foreset.cli.completing import group_names, view_names
 from foreset.cli.options import SPECS, WAREHOUSE, AsJson, Specs, Warehouse
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
 
     from foreset.questions.status import Standing, Unrefreshed
@@ -106,7 +108,7 @@ def status(group: Group = "", *, json: AsJson = False, specs: Specs = SPECS, war
     if json:
         say_json([codec.to_plain(one) for one in found])
         return
-    lines = [line for one in found for line in _status_lines(one)]
+    lines = [line for one in found for line in (*_status_lines(one), *_spec_lines(one, specs))]
     if names and not manifest.groups(wh.layout(names[0]).root):
         lines.append(f"there is no warehouse at {warehouse} yet: `foreset refresh {names[0]}` makes one; "
                      "for another place use --warehouse or FORESET_WAREHOUSE")  # fmt: skip
@@ -157,6 +159,23 @@ def _status_lines(found: Standing | Unrefreshed) -> list[str]:
         + (f", {view.engine}" if view.engine else "")
         for name, view in found.views.items()
     ), *expected(found.quality)]  # fmt: skip
+
+
+def _spec_lines(found: Standing | Unrefreshed, specs: Path) -> list[str]:
+    """That the spec of a group that was never refreshed has errors."""
+    from foreset.cli.groups import ready
+    from foreset.errors import SpecError
+    from foreset.questions.status import Unrefreshed
+
+    if isinstance(found, Unrefreshed):
+        try:
+            ready(specs, found.group)
+        except SpecError as refused:
+            count = len(refused.diagnostics)
+            many = "1 error" if count == 1 else f"{count} errors"
+            shown = "shows it" if count == 1 else "shows them"
+            return [f"  its spec has {many}: `foreset check {found.group}` {shown}"]
+    return []
 
 
 def ordered(rows: pa.Table) -> pa.Table:

@@ -68,7 +68,9 @@ def rule_lines(miss: Miss) -> Iterator[str]:
     """A rule, and what it lacks."""
     yield _rule(miss.rule, miss.line, miss.text)
     for number, one in enumerate(miss.missing):
-        word = "fails at" if not miss.close else "or lacks" if number else "lacks only"
+        negated = one.literal.startswith("not ")
+        only, or_ = ("fails only at", "or fails at") if negated else ("lacks only", "or lacks")
+        word = "fails at" if not miss.close else or_ if number else only
         yield f"  {word} {plainly(one.literal)}: {one.why}"
         yield from (f"    and then {plainly(open_too)} must hold" for open_too in one.unknown)
 

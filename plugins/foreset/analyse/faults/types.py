@@ -28,7 +28,7 @@ def cast_to(text: str, own: Type, kind: Type) -> str:
 
 def _cast_hint(text: str, own: Type, kind: Type) -> str:
     call = cast_to(text, own, kind)
-    return f"write `{call}`" if call else f"there is no cast from {own} to {kind}"
+    return f"write `{call}`" if call else f"use another value: there is no cast from {own} to {kind}"
 
 
 def _mixing_hint(left: Shown, right: Shown) -> str:
@@ -83,10 +83,11 @@ def _operator_hint(function: str, kinds: tuple[Type, ...]) -> str:
     return "operators take numbers: cast the others, as `int(X)`"
 
 
-def misfit(span: Span, column: Shown, relation: str, value: Shown) -> Diagnostic:
-    """The value may not fit the column, or not mix with it."""
+def misfit(span: Span, column: Shown, relation: str, value: Shown, *, of_head: bool = False) -> Diagnostic:
+    """The value may not fit the column, or not mix with it; the column of a head may get another type."""
     message = f"column `{column[0]}` of `{relation}` is {_a(column[1])}, but `{value[0]}` is {_a(value[1])}"
-    return Diagnostic("FS304", message, span, _cast_hint(value[0], value[1], column[1]))
+    cast = _cast_hint(value[0], value[1], column[1])
+    return Diagnostic("FS304", message, span, f"declare `{column[0]}` as {value[1]}, or {cast}" if of_head else cast)
 
 
 def misfit_of_constant(span: Span, column: Shown, relation: str, value: Shown) -> Diagnostic:
