@@ -23,7 +23,7 @@ _SIZES = (10, 2_000, None)  # of members: small ones are easier to read
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the solver says: of what breaks, and whether adds are known to lead there; or that nothing does."""
+    """What the solver found: the law that breaks, and whether adds lead to such a state; or that none breaks."""
 
     text: str = ""
     reached: bool = False
@@ -171,7 +171,7 @@ class _Search:
 
     # ------------------------------------------------------------ bounds that every reached state keeps
     def _kept_bounds(self) -> list[tuple[str, int]]:
-        """Of the bounds that the constants of the expressions suggest those that `zero` and `add` keep."""
+        """Bounds that hold at `zero` and after each `add`; those tried are constants of the expressions."""
         zero = self.z3.simplify(self._zero().ticks).as_long()
         marks = {zero, *(m + d for m in _constants(self.fold) for d in (-1, 0, 1))}
         bounds = [(">=", m) for m in sorted(marks) if zero >= m] + [("<=", m) for m in sorted(marks) if zero <= m]

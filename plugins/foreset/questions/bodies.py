@@ -1,7 +1,6 @@
 """A rule's body with values given: under which bindings it holds, and where it stops holding.
 
-No goals here and no recursion: every relation is read as it is, views too, so one look says by which rows a
-row follows at once. Shares nothing with `maintain`.
+Every relation is read as it was published, views too: so one step of a proof takes no goals and no recursion.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class Bodies:
         return print_literal(readable(Rule(rule.head, (known,)), self.columns).body[0])
 
     def start(self, rule: Rule, row: Row) -> Binding | None:
-        """What the head says when it is to give `row`; None where it cannot."""
+        """The values with which the head gives `row`; None where it cannot."""
         binding: Binding = {}
         kinds, may_be_null = self.schemas[rule.head.relation], nullable(rule)
         for arg, value, kind in zip(rule.head.args, row, kinds, strict=True):
@@ -101,7 +100,7 @@ class Bodies:
         return tuple(b for b in bindings if not names <= b.keys() or self._head(rule, b) == row)
 
     def rows(self, atom: Atom, binding: Binding, rule: Rule) -> list[Row]:
-        """The rows that an atom means under a binding: one, but where a variable is wider than a column."""
+        """The rows that an atom stands for under a binding: one, unless a variable is wider than its column."""
         pairs = zip(atom.args, self.schemas[atom.relation], strict=True)
         if all(isinstance(arg, Const) or rule.types[_name(arg)] == kind for arg, kind in pairs):
             return [tuple(arg.value if isinstance(arg, Const) else binding[_name(arg)] for arg in atom.args)]
@@ -145,7 +144,7 @@ class Bodies:
 
 
 def _reading(rule: Rule, atom: Atom, bound: Collection[str], schemas: Schemas) -> Stage:
-    """An atom that is read as it is: a NULL that the head gives is looked for, too."""
+    """The stage of an atom; unlike a goal, it also looks for a NULL that the head gives."""
     stage, names = stage_of(rule, atom, bound, schemas), nullable(rule)
     safe = (place.position for place in stage.places if isinstance(place.arg, Var) and place.arg.name in names)
     return replace(stage, safe=frozenset(safe))

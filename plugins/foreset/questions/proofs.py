@@ -127,7 +127,7 @@ class Prover:
         return list(found.values())
 
     def _followed(self, support: Support, rule: Rule, start: dict[str, Value]) -> tuple[dict[str, Value], ...]:
-        """The supports that say so: no rule is evaluated, only what they leave out is worked out."""
+        """The bindings that supports hold: atoms are not met again, only values and conditions are worked out."""
         read = Rule(support.rule.head, (support.rule.head,), rule.name, rule.types)
         rows = self.bodies.run(read, read.body, dict(start)).bindings
         rest = [one for one in rule.body if not isinstance(one, Atom)]

@@ -103,7 +103,7 @@ def _entries(layout: Layout, view: str, at: int | None) -> tuple[tuple[Column, .
 
 
 def _within(entries: list[Row], columns: Sequence[Column], within: Constraint) -> set[Row]:
-    """The rows of a view of rows that are in a region; NULL satisfies nothing that is asked of it."""
+    """The rows that lie in a region; a NULL satisfies no condition."""
     kept = [i for i, column in enumerate(columns) if sort_of(column.type) is not None]
     own = variables_of([columns[i] for i in kept])
     asked = [i for i, v in zip(kept, own, strict=True) if v in within.free]
@@ -121,5 +121,5 @@ def _answers(layout: Layout, spec: tuple[str, str]) -> Iterator[Answers]:
 
 
 def _strict(domain: Domain) -> Domain:
-    """Whoever reads is told of a failure: there is no older answer here that could be kept."""
+    """The domain, with every failure raised: who reads has no older answer to keep."""
     return replace(domain, functions=tuple(replace(one, on_error="stop") for one in domain.functions))
