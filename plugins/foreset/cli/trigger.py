@@ -53,6 +53,7 @@ def trigger(
     from foreset.cli.output import say, say_json
     from foreset.errors import EnvironmentFault
     from foreset.orchestrate import runs
+    from foreset.records.codec import to_plain
 
     airflow = connected(url, home)
     if runs.is_paused(airflow, group):
@@ -69,7 +70,7 @@ def trigger(
     else:
         outcome = runs.wait(airflow, group, started, _told(quiet=quiet or json), timeout * 60)
     if json:
-        say_json({"exit": outcome.exit_code, "outcome": outcome})
+        say_json({"exit": outcome.exit_code, "outcome": to_plain(outcome)})
     else:
         say(summary(outcome))
     if outcome.exit_code:
@@ -97,15 +98,17 @@ def connected(url: str, home: Path) -> Airflow:
 
 def summary(outcome: Outcome) -> str:
     """The outcome for people."""
+    from foreset.records.results import TaskFailure
+
     head = f"{outcome.group}: run {outcome.run_id}"
     match outcome.state, outcome.status:
         case "queued", _:
             return f"{head} is queued"
         case "failed", _:
-            told = outcome.failure
-            hint = f"\n  = hint: {told['hint']}" if told.get("hint") else ""
-            then = f"\n  = next: {told['next']}" if told.get("next") else ""
-            return f"{head} failed in {told['phase']}: {told['message']}{hint}{then}"
+            told = outcome.failure or TaskFailure()
+            hint = f"\n  = hint: {told.hint}" if told.hint else ""
+            then = f"\n  = next: {told.next}" if told.next else ""
+            return f"{head} failed in {told.phase}: {told.message}{hint}{then}"
         case _, "held":
             return f"{outcome.group}: on hold; `foreset rollback {outcome.group} --release` allows refreshes again"
         case _, "unchanged":
@@ -113,7 +116,7 @@ def summary(outcome: Outcome) -> str:
         case _, "dry-run":
             return f"{outcome.group}: nothing published (dry run, {outcome.seconds:.1f} s)"
     width = max((len(name) for name in outcome.views), default=0)
-    views = [f"  {name:<{width}}  +{one['inserted']:,} -{one['deleted']:,}" for name, one in outcome.views.items()]
+    views = [f"  {name:<{width}}  +{one.inserted:,} -{one.deleted:,}" for name, one in outcome.views.items()]
     return "\n".join([f"{outcome.group}: seq {outcome.seq} committed in {outcome.seconds:.1f} s", *views])
 
 

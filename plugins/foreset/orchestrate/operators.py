@@ -22,7 +22,15 @@ from foreset.orchestrate.telling import progress, sentences
 from foreset.plan.stages import CLOSE, EARLY, OPEN, STRATA, EachStratum, Stage, Status, mark
 from foreset.records.codec import to_plain
 from foreset.records.events import Event
-from foreset.records.results import Ended, Published, SourcesCaptured, StageResult, StratumMaintained, state_of
+from foreset.records.results import (
+    Ended,
+    Published,
+    SourcesCaptured,
+    StageResult,
+    StratumMaintained,
+    TaskFailure,
+    state_of,
+)
 
 if TYPE_CHECKING:
 
@@ -65,7 +73,8 @@ class StageOperator(BaseOperator, SkipMixin):
         except ForesetError as error:
             final = not error.worth_retrying
             told = import_module(FAILING).described(error, self.spec.group)
-            ti.xcom_push(key="failure", value={**told, "exit": error.exit_code, "phase": self.task_id})
+            failure = TaskFailure(phase=self.task_id, exit=error.exit_code, **told)
+            ti.xcom_push(key="failure", value=to_plain(failure))
             if final or ti.try_number > ti.max_tries:
                 self._release(context)
             if final:

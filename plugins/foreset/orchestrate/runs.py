@@ -6,17 +6,23 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from foreset.errors import EnvironmentFault, UsageError
 from foreset.orchestrate.names import dag_id
 from foreset.orchestrate.rest import STUMBLED, Airflow, Refused, segment
+from foreset.records.codec import EMPTY, Misread, from_plain
+from foreset.records.results import Ended, Published, TaskFailure, ViewChange
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 ENDED = ("success", "failed")
 POLL_S = 1.0
 CONFLICT = 409
 SILENCE_S = 120.0  # how long an Airflow may not answer while a run is waited for
 Tell = Callable[[str], None]
+R = TypeVar("R", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +35,13 @@ class Outcome:
     status: str = ""  # ours: committed | unchanged | dry-run | failed
     seq: int | None = None
     seconds: float = 0.0
-    views: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    failure: Mapping[str, Any] = field(default_factory=dict)
+    views: Mapping[str, ViewChange] = field(default_factory=dict)
+    failure: TaskFailure | None = field(default=None, metadata=EMPTY)
 
     @property
     def exit_code(self) -> int:
         """0 for a run that went well, else that of the failure."""
-        return int(self.failure.get("exit", 1)) if self.state == "failed" else 0
+        return (self.failure.exit if self.failure else 1) if self.state == "failed" else 0
 
 
 def start(airflow: Airflow, group: str, conf: Mapping[str, Any], *, run_id: str = "", note: str = "") -> str:
@@ -102,10 +108,9 @@ def outcome(airflow: Airflow, group: str, run_id: str, run: Mapping[str, Any]) -
     seconds = float(run.get("duration") or 0.0)
     if run["state"] == "failed":
         return Outcome(group, run_id, "failed", "failed", None, seconds, failure=_failure(airflow, group, run_id))
-    ended = _xcom(airflow, group, run_id, "close") or {}
-    published = _xcom(airflow, group, run_id, "publish") or {}
-    status, seq = str(ended.get("status", "")), ended.get("seq")
-    return Outcome(group, run_id, run["state"], status, seq, seconds, published.get("views", {}))
+    ended = _xcom(airflow, group, run_id, "close", Ended) or Ended()
+    published = _xcom(airflow, group, run_id, "publish", Published) or Published()
+    return Outcome(group, run_id, run["state"], ended.status, ended.seq, seconds, published.views)
 
 
 def _news(airflow: Airflow, group: str, run_id: str, told: set[str]) -> list[str]:
@@ -119,15 +124,15 @@ def _news(airflow: Airflow, group: str, run_id: str, told: set[str]) -> list[str
     return news
 
 
-def _failure(airflow: Airflow, group: str, run_id: str) -> Mapping[str, Any]:
+def _failure(airflow: Airflow, group: str, run_id: str) -> TaskFailure:
     """Why the first failed task failed, in its own words where it had any."""
     failed = [task for task in _tasks(airflow, group, run_id) if task["state"] == "failed"]
     for task in failed:
-        told = _xcom(airflow, group, run_id, task["task_id"], "failure")
+        told = _xcom(airflow, group, run_id, task["task_id"], TaskFailure, "failure")
         if told:
             return told
     name = failed[0]["task_id"] if failed else "the run"
-    return {"phase": name, "error": "", "message": f"{name} failed", "hint": "its log in Airflow says why", "exit": 1}
+    return TaskFailure(name, message=f"{name} failed", hint="its log in Airflow says why")
 
 
 def _tasks(airflow: Airflow, group: str, run_id: str) -> list[Mapping[str, Any]]:
@@ -135,10 +140,13 @@ def _tasks(airflow: Airflow, group: str, run_id: str) -> list[Mapping[str, Any]]
     return sorted(found, key=lambda task: task.get("end_date") or "~")
 
 
-def _xcom(airflow: Airflow, group: str, run_id: str, task: str, key: str = "return_value") -> Mapping[str, Any] | None:
-    with suppress(Refused):  # 404: the task did not get so far
+def _xcom(
+    airflow: Airflow, group: str, run_id: str, task: str, kind: type[R], key: str = "return_value"
+) -> R | None:
+    """What a task answered; None where it did not get so far (404), or where it said something else."""
+    with suppress(Refused, Misread):
         value = airflow.get(f"{_path(group, run_id)}/taskInstances/{segment(task)}/xcomEntries/{key}")["value"]
-        return value if isinstance(value, Mapping) else None
+        return from_plain(kind, value, f"the answer of {task}")
     return None
 
 

@@ -34,7 +34,7 @@ class RunOpened:
 class Ended:
     """How a refresh ended; also the answer of a stage that had nothing to do since it had ended before."""
 
-    status: str
+    status: str = ""
     seq: int | None = field(default=None, metadata=LEFT_OUT)  # what readers see
     because: str | None = field(default=None, metadata=LEFT_OUT)
     reason: str | None = field(default=None, metadata=LEFT_OUT)  # of a hold
@@ -104,10 +104,22 @@ class ExpectationsChecked:
 class Published:
     """What everybody sees now."""
 
-    seq: int
-    views: Mapping[str, ViewChange]
-    exports: Mapping[str, int]
-    seconds: float
+    seq: int = 0
+    views: Mapping[str, ViewChange] = field(default_factory=dict)
+    exports: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFailure:
+    """Why a task of Airflow failed, and the exit code that `foreset refresh` would have ended with."""
+
+    phase: str = ""
+    error: str = ""
+    message: str = ""
+    hint: str = ""
+    exit: int = 1
+    next: str | None = field(default=None, metadata=LEFT_OUT)  # the command to run next
 
 
 StageResult = (
