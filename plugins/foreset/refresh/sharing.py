@@ -20,6 +20,9 @@ def shared_looks(context: Context) -> Iterator[None]:
     """What strata look up in sources by the changes of others is looked up once while this lasts."""
     captured = captures_of(context)
     large = {name for name, one in captured.items() if (one.rows or 0) >= LARGE}
+    if not large:
+        yield
+        return
     changed = [name for name, one in captured.items() if one.changed and not one.taken_whole]
     schemas = {source.name: tuple(column.type for column in source.columns) for source in context.program.sources}
     ways = links(context.layering.strata, schemas, changed)
