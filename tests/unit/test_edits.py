@@ -123,7 +123,7 @@ def test_groups_are_edited_like_rows(wh: Warehouse) -> None:
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        ({"delete": "X = 6"}, "`X` is no variable here"),
+        ({"delete": "X = 6"}, "`X` is not a variable here"),
         ({"delete": 'src = "a", src = "b"'}, "can never hold"),
         ({"delete": "src = 5"}, "compared with something else"),
         ({"delete": 'src = "a"', "insert": 'src = "a"'}, "one of: delete, insert, undo"),

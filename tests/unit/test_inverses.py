@@ -42,7 +42,7 @@ def faults(*expressions: str) -> list[tuple[str, str]]:
     return [(fault.code, fault.message) for fault in understand(loaded).diagnostics]
 
 
-UNDO = "aggregate `f`: `remove` is no inverse of `add`: with "
+UNDO = "aggregate `f`: `remove` does not undo `add`: with "
 FALSE = [
     (("int", "int", "0", "least(A + 1, 3)", "A - 1"), f"{UNDO}A = 3, X = 0 it gives 2 (A after 3 times X = 0)"),
     (("int", "int", "0", "A + X % 1000", "A - X"), f"{UNDO}A = 0, X = 1000 it gives -1000"),

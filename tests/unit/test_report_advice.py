@@ -164,7 +164,7 @@ def test_a_source_that_was_read_anew_counts_as_changed(nights: Nights) -> None:
     run = nights.open("n2")
     nights.capture(run, {**FEED, "way": "Reload", "inserted": 0, "deleted": 0})
     found = tonight(reading.read_run(nights.layout, "n2"))
-    assert (found["uses"].state, found["uses"].words) == (Did.CHANGED, "read anew")
+    assert (found["uses"].state, found["uses"].words) == (Did.CHANGED, "read as a whole")
 
 
 def test_the_page_and_the_list_show_it(nights: Nights) -> None:

@@ -158,9 +158,9 @@ def test_reading_says_what_it_cannot_do(project: Path) -> None:
     warehouse = foreset.open(warehouse=str(project / "wh"), specs=str(project), spark="nowhere")
     with pytest.raises(UsageError, match="`counted` holds rows, not ranges"):
         warehouse.regions("sw.counted", "n > 3")
-    with pytest.raises(UsageError, match="a text is no number: 'b'"):
+    with pytest.raises(UsageError, match="text is not a number: 'b'"):
         warehouse.rows("sw.counted", 'n * "b" > 3')
-    with pytest.raises(UsageError, match="a text is no number: 'b'"):
+    with pytest.raises(UsageError, match="text is not a number: 'b'"):
         warehouse.edit("sw.counted", delete='n * "b" > 3', who="t")
     with pytest.raises(EvaluationError, match="column `i` of `few` cannot hold a value: 128 is not a value of type ti"):
         warehouse.rows("sw.few", "i > 125, i < 130")

@@ -66,7 +66,7 @@ def lookup(var: Var, scope: Scope) -> Variable:
     found = scope.get(var.name)
     if found is None:
         known = ", ".join(sorted(scope)) or "none"
-        raise BadConstraint(f"`{var.name}` is no variable here", f"known are: {known}", var.span)
+        raise BadConstraint(f"`{var.name}` is not a variable here", f"known are: {known}", var.span)
     return found
 
 
@@ -101,10 +101,11 @@ def _sum(term: Term, scope: Scope) -> _Sum:
             sort = sort_of_value(value)
             if sort is None:
                 hint = "write a decimal such as 1.5: constraints are exact, and doubles are not"
-                raise BadConstraint(f"{value!r} cannot stand in a constraint", hint, term.span)
+                raise BadConstraint(f"{value!r} cannot be part of a constraint", hint, term.span)
             constant = ticks(value, NUMBER if sort.kind == "number" else sort)
             if constant is None:
-                raise BadConstraint(f"a text is no number: {value!r}", "compute with numbers and dates only", term.span)
+                fact = f"text is not a number: {value!r}"
+                raise BadConstraint(fact, "compute with numbers and dates only", term.span)
             return _Sum(sort, {}, Fraction(constant), moment=sort.kind != "number")
         case Call(function="+" | "-" as op, args=(left, right)):
             return _add(_sum(left, scope), _sum(right, scope), -1 if op == "-" else 1, term.span)
@@ -121,7 +122,7 @@ def _sum(term: Term, scope: Scope) -> _Sum:
             hint = (
                 "constraints can only add, subtract and multiply by a number; give its arguments values from a relation"
             )
-            raise BadConstraint(f"`{function}` cannot stand in a constraint", hint, term.span)
+            raise BadConstraint(f"`{function}` cannot be part of a constraint", hint, term.span)
 
 
 def _add(a: _Sum, b: _Sum, sign: int, span: Span | None) -> _Sum:

@@ -47,7 +47,7 @@ def rows(part: Constraint, columns: Sequence[Variable], limit: int = MAX_ROWS) -
     for given, solution in enumerate(_solutions(project(part, order), order)):
         if given >= limit:
             raise Infinite(
-                f"`{print_constraint(part)}` stands for more than {limit:,} rows",
+                f"`{print_constraint(part)}` has more than {limit:,} rows",
                 "ask for keys, for membership, or for the entries themselves",
             )
         yield tuple(solution[v] for v in columns)

@@ -203,7 +203,7 @@ class _Reader:
         kind = parse_type(written)
         sort = sort_of(kind) if kind else None
         if sort is None:
-            raise self.fault(f"`{written}` is no type that constraints know")
+            raise self.fault(f"constraints do not know the type `{written}`")
         return sort
 
     def literal(self) -> Comparison | _Call | _Body:

@@ -52,7 +52,7 @@ def _literals(one: object, rule: Rule, scope: Mapping[str, Variable], functions:
             yield Not(constraint(parts))
         case Test():
             hint = "write it in a separate view of rows, and read that view"
-            raise BadConstraint(f"`{print_literal(one)}` cannot stand in a constraint", hint, one.span)
+            raise BadConstraint(f"`{print_literal(one)}` cannot be part of a constraint", hint, one.span)
         case _:
             return
 

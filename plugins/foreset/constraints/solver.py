@@ -163,7 +163,7 @@ class _Encoder:
         sort = sort_of_value(value)
         number = ticks(value, sort) if sort else None
         if sort is None or number is None:
-            raise BadConstraint(f"{value!r} cannot stand in a constraint")
+            raise BadConstraint(f"{value!r} cannot be part of a constraint")
         return self.z3.IntVal(int(number), self.context), sort
 
 

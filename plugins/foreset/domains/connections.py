@@ -36,8 +36,8 @@ def from_environment(name: str) -> Connection:
     """The connection `name`; EnvironmentFault where there is none."""
     if not _NAME.fullmatch(name):
         raise EnvironmentFault(
-            "a connection has a name of small letters, digits and _",
-            "a spec never holds an address",
+            "the name of a connection has only small letters, digits and _",
+            "write the name of a connection, not its address",
             worth_retrying=False,
         )
     written = os.environ.get(f"AIRFLOW_CONN_{name.upper()}")

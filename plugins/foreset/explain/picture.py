@@ -43,7 +43,7 @@ class Tonight:
         """The same as text."""
         match self.state:
             case State.CHANGED if self.whole:
-                return "read anew"
+                return "read as a whole"
             case State.CHANGED:
                 return " ".join(self.counts)
             case State.SAME:

@@ -87,8 +87,8 @@ def import_files(
         rows = "" if there.rows is None else f", {there.rows:,} rows"
         raise UsageError(
             f"table {wish.table} exists already (version {there.table.version()}{rows})",
-            "say what to do with it: --append adds the rows of the files, --upsert also changes rows by their key, "
-            "--replace puts the files in place of all its rows",
+            "choose: --append adds the rows of the files, --upsert also changes the rows with the same key, "
+            "--replace replaces the whole table",
         )
     with (
         tempfile.TemporaryDirectory(prefix="foreset-import-") as folder,

@@ -53,7 +53,7 @@ def undone(machine: Machine, state: Value, members: Sequence[Row]) -> str:
     if same(after, state):
         return ""
     shown = f"A = {print_value(state)}, {shown_member(machine.fold, member)}"
-    return f"`remove` is no inverse of `add`: with {shown} it gives {print_value(after)}"
+    return f"`remove` does not undo `add`: with {shown} it gives {print_value(after)}"
 
 
 def in_any_order(machine: Machine, state: Value, members: Sequence[Row]) -> str:

@@ -117,7 +117,7 @@ def _differs(machine: Machine, state: Value, rest: list[Row], gone: list[Row]) -
     if same(state, truth):
         return ""
     what = f"after removing {len(gone)} of {len(gone) + len(rest)} elements A is {print_value(state)}"
-    return f"`remove` is no inverse of `add`: {what}, not {print_value(truth)}{after(machine.fold, [*gone, *rest])}"
+    return f"`remove` does not undo `add`: {what}, not {print_value(truth)}{after(machine.fold, [*gone, *rest])}"
 
 
 def _not_undone(machine: Machine, state: Value, member: Row) -> str:

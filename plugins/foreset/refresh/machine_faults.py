@@ -19,7 +19,7 @@ _FORBIDDEN = ("Permission denied", "Operation not permitted", "Read-only file sy
               "AccessDenied", "403 Forbidden", "os error 13", "os error 30")  # fmt: skip
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
-AGAIN = "nothing was published; then run the same refresh again: it goes on where it stopped"
+AGAIN = "nothing was published; then run the same refresh again: it continues where it stopped"
 
 
 @contextmanager

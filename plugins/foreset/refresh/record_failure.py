@@ -101,7 +101,7 @@ def described(error: BaseException, group: str) -> dict[str, str]:
         return {**told, "message": error.message, "hint": error.hint}
     if isinstance(error, KeyboardInterrupt):
         told["error"] = "Interrupted"
-        return {**told, "message": "it was interrupted", "hint": "run the same refresh again to go on"}
+        return {**told, "message": "it was interrupted", "hint": "run the same refresh again to continue"}
     return {**told, "message": str(error).strip() or type(error).__name__, "hint": ""}
 
 

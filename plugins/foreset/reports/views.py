@@ -182,7 +182,7 @@ def _sample(layout: Layout, pin: ViewPin | None) -> tuple[Sample | None, str]:
         if delta.open_table(path, pin.version) is None:
             return None, f"Its table {pin.path} is gone: restore it from a backup of the warehouse."
         if signed.describe(path, pin.version).minus_rows > MOST_GONE:
-            return None, "Too many rows were removed since the table was last written anew to pick some quickly."
+            return None, "Too many rows have been removed to pick some quickly. Run foreset show to see rows."
         table = arrow.sample(path, pin.version, list(pin.columns), SAMPLE_ROWS)
     except (ForesetError, OSError, ValueError) as fault:
         return None, f"Its table cannot be read just now: {str(fault).splitlines()[0]}"

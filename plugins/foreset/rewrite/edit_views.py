@@ -100,7 +100,7 @@ def unfit_text(group: str, one: Unfit) -> str:
 
 def with_command(group: str, one: Unfit) -> str:
     """The same, and what takes the edit back."""
-    return f"{unfit_text(group, one)}; `{undo_command(group, one.edit)}` takes it back"
+    return f"{unfit_text(group, one)}; `{undo_command(group, one.edit)}` undoes it"
 
 
 def undo_command(group: str, edit: Edit) -> str:

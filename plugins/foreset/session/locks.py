@@ -140,7 +140,7 @@ def second_writer(files: StateFiles) -> EnvironmentFault:
     holder = _note(files).get("holder", "another process")
     return EnvironmentFault(
         f"{holder} already writes to this warehouse; on a local disk a second JVM would lose commits ({files.writer})",
-        "work through that one (set FORESET_SPARK and FORESET_STATE as it has them), or end it first: "
+        "use that one (set FORESET_SPARK and FORESET_STATE to its values), or stop it first: "
         "`foreset doctor` shows it",
     )
 

@@ -37,7 +37,7 @@ class Fit(StrEnum):
     FITS = "running"
     CRASHED = "crashed"
     OTHER_SETTINGS = "running with other settings"
-    OTHER_WAREHOUSE = "of a warehouse folder that is gone or was made anew"
+    OTHER_WAREHOUSE = "of a warehouse folder that is gone or was made again"
     ELSEWHERE = "started before a reboot, in another container or on another machine"
 
 

@@ -86,7 +86,7 @@ def _load_file(path: str | Path) -> Loaded:
     except OSError as error:
         return Loaded(None, _report(faults.unreadable(file, error.strerror or "unknown reason")), file)
     except ValueError:
-        return Loaded(None, _report(faults.unreadable(file, "this is no file name")), file)
+        return Loaded(None, _report(faults.unreadable(file, "this is not a file name")), file)
     if size > MAX_BYTES:
         return Loaded(None, _report(faults.too_big(file, size, MAX_BYTES)), file)
     loaded = load_bytes(data, file)

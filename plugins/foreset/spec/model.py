@@ -69,7 +69,7 @@ def _check_table(node: Scalar, where: str) -> Diagnostic | None:
     if not text.strip():
         return faults.nothing_there(node.span, where, "write a folder below the warehouse, or a URI")
     if not text.isprintable() or "`" in text:
-        return faults.bad_table(text, node.span, "it is no path", "write a folder below the warehouse, or a URI")
+        return faults.bad_table(text, node.span, "it is not a path", "write a folder below the warehouse, or a URI")
     if _USER.search(text):
         hint = "give credentials to Spark's configuration, never to a spec"
         return faults.bad_table("...", node.span, "it holds a password", hint)

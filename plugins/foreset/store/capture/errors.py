@@ -119,8 +119,8 @@ def corrupt_log(source: str, path: str, cause: str) -> SourceError:
     """The log is there and cannot be made sense of."""
     return SourceError(
         f"source `{source}`: the Delta log of {path} is damaged ({cause})",
-        "nothing was published; bring back the missing or damaged files of _delta_log from a backup, "
-        "or write the table anew",
+        "nothing was published; restore the missing or damaged files of _delta_log from a backup, "
+        "or write the table again",
     )
 
 
@@ -165,7 +165,7 @@ def misfit_column(
     """The table's type cannot be kept in the declared one."""
     return SourceError(
         f"source `{source}`: column `{column}`{_who(used_by)} is {found} in the table, "
-        f"which does not fit the declared {declared} ({versions})",
+        f"which does not fit {declared}, the type in the spec ({versions})",
         f"declare it as {found} in the spec, or change the table back to a type that fits {declared}",
     )
 
@@ -175,5 +175,5 @@ def unknown_type(source: str, column: str, found: str, declared: str, used_by: t
     return SourceError(
         f"source `{source}`: column `{column}`{_who(used_by)} is {found} in the table, declared as {declared}",
         "Foreset reads numbers, text, booleans, binary, dates, timestamps and arrays of them; "
-        "leave the column out of the spec",
+        "remove the column from the spec",
     )
