@@ -74,7 +74,7 @@ def test_a_fault_after_opening_closes_the_run(world: World, wh: Warehouse, monke
         raise RuntimeError("no plan today")
 
     with monkeypatch.context() as patch:
-        patch.setattr(opening, "fingerprints", fail)
+        patch.setattr(opening, "read_fingerprints", fail)
         with pytest.raises(RuntimeError, match="no plan today"):
             wh.edit("reach.closure", delete='src = "a"')
     layout = wh.layout("reach")
