@@ -20,16 +20,24 @@ from tests.property.checks import truth
 from tests.property.programs import random_case
 from tests.refresh_cases import Case, in_normal_form, load_program, spec_text
 from tests.roads import FEED
-from tests.spark.test_parts import in_parts
 
 import foreset
 from foreset.ir.program import Source, View
 from foreset.ir.terms import Row
 from foreset.ir.values import canonical
+from foreset.plan.frozen import Request
+from foreset.refresh.capturing import capture_sources
+from foreset.refresh.checking import verify
+from foreset.refresh.committing import commit
+from foreset.refresh.context import Context
+from foreset.refresh.maintaining import maintain
+from foreset.refresh.opening import open_refresh, reopen
 from foreset.store.types import arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from foreset.store.layout import Layout
 
 pytestmark = pytest.mark.spark
 
@@ -66,6 +74,17 @@ def canonical_rows(table: pa.Table, view: View) -> frozenset[Row]:
     kinds = [column.type for column in view.columns]
     rows = (tuple(tuple(v) if isinstance(v, list) else v for v in row.values()) for row in table.to_pylist())
     return frozenset(tuple(canonical(value, kind) for value, kind in zip(row, kinds, strict=True)) for row in rows)
+
+
+def in_parts(spark: SparkSession, layout: Layout, spec: tuple[str, str], refresh_id: str) -> None:
+    """A refresh as Airflow's tasks do it: each stratum in a context of its own, deletions kept for a retry."""
+    opened = open_refresh(spark, layout, spec, Request(refresh_id, "incremental"))
+    assert isinstance(opened, Context)
+    capture_sources(opened)
+    for stratum in opened.layering.strata:
+        maintain(reopen(spark, layout, refresh_id), stratum.number, in_parts=True)
+    verify(reopen(spark, layout, refresh_id))
+    commit(reopen(spark, layout, refresh_id))
 
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + PROGRAMS))

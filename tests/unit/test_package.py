@@ -40,7 +40,7 @@ def imported() -> set[str]:
 
     trees = (ast.parse(path.read_text()) for path in PACKAGE.rglob("*.py"))
     names = {module.partition(".")[0] for tree in trees for module in modules(tree)}
-    return names - set(sys.stdlib_module_names) - {"foreset"}
+    return names - set(sys.stdlib_module_names) - {"foreset", "_typeshed"}  # the last is there for type checkers alone
 
 
 def required(extra: str | None) -> set[str]:
