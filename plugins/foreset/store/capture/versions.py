@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from foreset.errors import SourceError
 from foreset.ir.program import Source
@@ -16,9 +16,6 @@ from foreset.ir.types import Type, array, fits, parse_type
 from foreset.store.capture import errors
 from foreset.store.capture.log import Commit, LogFiles, Metadata, can_rebuild, commit_name, mark_of, read_commits
 from foreset.store.capture.source_pin import PinnedColumn, RecordedPin
-
-if TYPE_CHECKING:
-    pass
 
 # The numbers as they are told by themselves: not in the name of a table.
 _FORBIDDEN = re.compile(r"permission denied|access ?denied|forbidden|unauthorized|(?<![\w/.-])40[13](?![\w/.-])")
