@@ -98,13 +98,13 @@ def forecast(layout: Layout, program: Program, layering: Layering) -> Forecast:
         if any(name in reasons for name in stratum.names)
     ]
     edits = edits_of(last)
-    told = (misfits(program, edits), without_view(program, edits))
     return Forecast(
-        layout.group,
-        last.seq if last else None,
-        views,
-        tuple(building),
-        *(tuple(with_command(layout.group, one) for one in found) for found in told),
+        group=layout.group,
+        seq=last.seq if last else None,
+        views=views,
+        building=tuple(building),
+        refused=tuple(with_command(layout.group, one) for one in misfits(program, edits)),
+        idle_edits=tuple(with_command(layout.group, one) for one in without_view(program, edits)),
     )
 
 
@@ -134,8 +134,8 @@ def _building(
             reads[name] = rows_in_log(layout.root, sources[name])
         else:
             reads[name] = pins[name].rows if name in pins else None
-    cost = _seconds(stratum, sum(rows or 0 for rows in reads.values()), costs)
-    return Building(all_in_words(stratum.names), _told(reads), *cost)
+    seconds, basis = _seconds(stratum, sum(rows or 0 for rows in reads.values()), costs)
+    return Building(all_in_words(stratum.names), _told(reads), seconds, basis)
 
 
 def _told(reads: Mapping[str, int | None]) -> dict[str, int | None]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 from airflow.models.dagrun import DagRun
 from airflow.models.xcom import XComModel
 from airflow.utils.session import create_session
 from sqlalchemy import select
 
+from foreset.records.codec import Misread, from_plain
+from foreset.records.results import TaskFailure
 from foreset.reports.model import Failure, Run
 
 KEY = "failure"  # under which a task that failed leaves its reason
@@ -45,8 +46,8 @@ def with_failure(run: Run, failure: Failure) -> Run:
     return replace(run, failures=(failure,))
 
 
-def _failure(found: Any) -> Failure | None:  # noqa: ANN401 - whatever a task has left
-    if not isinstance(found, Mapping):
-        return None
-    phase, error, message, hint = (str(found.get(name) or "") for name in ("phase", "error", "message", "hint"))
-    return Failure(phase, error, message, hint, next=str(found.get("next") or ""))
+def _failure(found: object) -> Failure | None:
+    with suppress(Misread):
+        told = from_plain(TaskFailure, found, "why a task failed")
+        return Failure(told.phase, told.error, told.message, told.hint, next=told.next or "")
+    return None
