@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foreset.plan.stages import EachStratum, Stage
+from foreset.plan.stages import Stage, name_of
 
 PREFIX = "foreset_"
 POOL = "foreset"
@@ -27,5 +27,5 @@ def refresh_id(run_id: str) -> str:
 
 
 def task_id(stage: Stage, stratum: int = 0) -> str:
-    """The task of a stage, or of a stage for one stratum: `stratum_3`."""
-    return f"{stage.name}_{stratum}" if isinstance(stage, EachStratum) else stage.name
+    """The task of a stage, or of what it does for one stratum: `stratum_3`."""
+    return name_of(stage, stratum).replace("-", "_")

@@ -19,7 +19,7 @@ from foreset.orchestrate.assets import view_asset
 from foreset.orchestrate.form import request_of
 from foreset.orchestrate.names import refresh_id, task_id
 from foreset.orchestrate.telling import progress, sentences
-from foreset.plan.stages import CLOSE, EARLY, OPEN, STRATA, EachStratum, Stage, Status, mark
+from foreset.plan.stages import CLOSE, EARLY, OPEN, STRATA, Stage, Status, name_of
 from foreset.records.codec import to_plain
 from foreset.records.events import Event
 from foreset.records.results import (
@@ -120,7 +120,7 @@ class StageOperator(BaseOperator, SkipMixin):
 
     def tell_warehouse(self, context: Context) -> None:
         """Keep that this task has failed, where status and reports look; the stage itself may have had no time to."""
-        at = mark(self.stage, self.stratum) if isinstance(self.stage, EachStratum) else self.stage.name
+        at = name_of(self.stage, self.stratum)
         request = request_of(refresh_id(str(context["run_id"])), dict(context.get("params") or {}))
         error = context.get("exception")
         import_module(FAILING).note_ended(self.spec.warehouse, self.spec.group, request, at, error)

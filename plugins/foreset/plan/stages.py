@@ -151,6 +151,11 @@ def mark(stage: EachSource | EachStratum, of: object) -> str:
     return f"{stage.name}-{of}"
 
 
+def name_of(stage: Stage, stratum: int = 0) -> str:
+    """A stage, or what it does for one stratum, as reports call it."""
+    return mark(stage, stratum) if isinstance(stage, EachStratum) else stage.name
+
+
 def endings_before(stage: Working) -> tuple[Ending, ...]:
     """What may have ended the refresh before its open run came to this stage."""
     return tuple(ending for earlier in WORKING[: WORKING.index(stage)] for ending in earlier.ends)

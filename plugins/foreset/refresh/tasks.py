@@ -78,7 +78,7 @@ class Job:
     @property
     def name(self) -> str:
         """The stage as reports name it."""
-        return stages.mark(self.stage, self.stratum) if isinstance(self.stage, EachStratum) else self.stage.name
+        return stages.name_of(self.stage, self.stratum)
 
 
 def perform(job: Job, listen: Listener = lambda _: None) -> StageResult:
