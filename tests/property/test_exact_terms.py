@@ -11,10 +11,11 @@ import duckdb
 import pytest
 
 from foreset.backends.duckdb.terms import Writer
-from foreset.backends.duckdb.types import from_duck, to_arrow
+from foreset.backends.duckdb.types import from_duck
 from foreset.ir.functions import type_of
 from foreset.ir.terms import Call, Const, Row, Term, Value, Var
 from foreset.ir.types import BIGINT, DOUBLE, INT, SMALLINT, STRING, Type, decimal, integral_range
+from foreset.store.arrow_values import to_arrow
 from foreset.values.errors import Failure
 from foreset.values.terms import read_term
 from foreset.verify.exact_terms import ExactTerms, Unsaid

@@ -20,7 +20,6 @@ from tests.recomputed import derivable
 from tests.refresh_cases import in_normal_form
 
 import foreset
-from foreset.backends.duckdb.types import to_arrow
 from foreset.errors import EvaluationError
 from foreset.explain.groups import SELF, base_reading, groups_rule
 from foreset.inverses.check import proven
@@ -33,6 +32,7 @@ from foreset.plan.fingerprint import fingerprints
 from foreset.plan.translate import keeps_counters, single_derivation
 from foreset.rewrite.pipeline import Prepared, prepare
 from foreset.spec.load import load_file, load_text
+from foreset.store.arrow_values import to_arrow
 from foreset.testing.replica import Delta, Replica
 from foreset.testing.run import run_tests
 from foreset.verify.facts import SourceFacts

@@ -11,10 +11,10 @@ import pytest
 from tests.recomputed import derivable
 from tests.refresh_cases import in_normal_form, load_program
 
-from foreset.backends.duckdb.types import to_arrow
 from foreset.ir.aggregates import Kind
 from foreset.ir.terms import Row
 from foreset.oracle.naive import evaluate
+from foreset.store.arrow_values import to_arrow
 from foreset.verify.facts import SourceFacts
 
 SPEC = """group: shop

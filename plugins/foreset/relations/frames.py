@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TYPE_CHECKING, assert_never
 
-import pyarrow as pa
-
 from foreset.ir.program import Column
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
@@ -29,11 +27,12 @@ from foreset.relations.located import (
 from foreset.relations.staged import stage_pieces
 from foreset.session.lazy import opened
 from foreset.store import counters, signed
+from foreset.store.arrow_values import to_arrow
 from foreset.store.capture.origins import open_origin
 from foreset.store.quoting import ticked
 from foreset.store.scans import table_at
 from foreset.store.spark_values import collected
-from foreset.store.types import arrow_type, column_names, row_schema
+from foreset.store.types import column_names, row_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -173,12 +172,11 @@ def _composed(spark: SparkSession, located: Located, place: Composed, *, distinc
 
 
 def _at_hand(spark: SparkSession, rows: Collection[Row], located: Located) -> DataFrame:
-    """Rows as a frame that needs no Python worker: Arrow goes to the JVM as it is."""
+    from foreset.backends.spark.frames import from_arrow
+
     kinds = [column.type for column in located.columns]
-    arrays = [pa.array([row[i] for row in rows], arrow_type(kind)) for i, kind in enumerate(kinds)]
-    local = spark.createDataFrame(pa.table(arrays, names=list(column_names(len(kinds)))))
-    fields = row_schema(kinds).fields
-    return local.select(*(local[field.name].cast(field.dataType) for field in fields)).toDF(*located.names)
+    arrow = to_arrow(list(rows), kinds, column_names(len(kinds)))
+    return from_arrow(spark, arrow, kinds).frame.toDF(*located.names)
 
 
 def _nothing(spark: SparkSession, located: Located) -> DataFrame:

@@ -1,4 +1,4 @@
-"""Arrow columns as canonical Python values of the declared types."""
+"""Arrow columns as canonical Python values of the declared types, and such values as Arrow."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from foreset.ir.program import Column
 from foreset.ir.terms import Row, Value
-from foreset.ir.types import STRING
+from foreset.ir.types import STRING, Type
 from foreset.ir.values import canonical
+from foreset.store.types import arrow_type
 from foreset.values.widen import widened
 
 if TYPE_CHECKING:
@@ -33,3 +34,11 @@ def values_of(found: pa.Array | pa.ChunkedArray, column: Column) -> list[Value]:
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - Arrow's Python values
     return tuple(_plain(item) for item in value) if isinstance(value, list) else value
+
+
+def to_arrow(rows: Sequence[Row], kinds: Sequence[Type], names: Sequence[str]) -> pa.Table:
+    """Python rows as an Arrow table."""
+    import pyarrow as pa
+
+    columns = [pa.array([row[i] for row in rows], arrow_type(kind)) for i, kind in enumerate(kinds)]
+    return pa.table(columns, names=list(names))

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from foreset.backends.duckdb import aggregates
 from foreset.backends.duckdb.compile import derive
 from foreset.backends.duckdb.counters import CounterTables
-from foreset.backends.duckdb.linear_fixpoint import spread
 from foreset.backends.duckdb.support_lookup import follow
 from foreset.backends.duckdb.tables import Part, Sql, Table, Tables
 from foreset.ir.rules import Rule
@@ -137,7 +136,10 @@ class DuckDBBackend(Backend[Part]):
         return [Part(self.versions.bring(sorted(nodes, key=repr), types, names))] if nodes else ()
 
     def spread(self, step: Spread) -> tuple[Sequence[Part], Sequence[Part]]:
-        return spread(step, self.versions)
+        from foreset.bitsets.spread import spread
+
+        tables = self.versions
+        return spread(step, lambda ref: tables.arrow(tables.whole(ref)), lambda rows: Part(tables.take_arrow(rows)))
 
     def follow(self, step: Follow) -> Sequence[Part]:
         rows = follow(step, self.versions)

@@ -68,7 +68,6 @@ class DuckDBJoin(Plan):
         self.current = Sql(f"SELECT {', '.join(picked) or '1 AS one'} FROM {self.within.name} r{where}", values)
 
     def join(self, atom: Atom, needed: AbstractSet[str]) -> None:
-        """Join the atom's rows on what is bound; wanted head values restrict it null-safely."""
         ref = Ref(atom.relation, atom.version)
         names = column_names(len(self.tables.schemas[atom.relation]))
         meeting = self._meeting(atom)
@@ -136,7 +135,6 @@ class DuckDBJoin(Plan):
         return meeting
 
     def keep(self, conditions: Sequence[Condition]) -> Sequence[Condition]:
-        """Those that DuckDB answers as we do."""
         return keep(self, conditions)
 
     def settle(self, literal: Condition | Let) -> None:

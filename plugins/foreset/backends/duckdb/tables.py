@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from foreset.backends.duckdb.budget import Budget
-from foreset.backends.duckdb.types import from_duck, to_arrow
+from foreset.backends.duckdb.types import from_duck
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.machine.versions import Versions
 from foreset.store import delta
+from foreset.store.arrow_values import to_arrow
 from foreset.store.types import column_names
 
 if TYPE_CHECKING:

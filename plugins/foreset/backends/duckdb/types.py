@@ -1,4 +1,4 @@
-"""Values between Python, Arrow and DuckDB, and the widenings of their types.
+"""Values that DuckDB gives, and the widenings of their types.
 
 Every text made here consists of our own words and of numbers.
 """
@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import pyarrow as pa
-
 from foreset.backends.duckdb.budget import OutOfBounds
 from foreset.ir.terms import Row, Value
 from foreset.ir.types import Type
 from foreset.ir.values import canonical
-from foreset.store.types import arrow_type, duck_type
+from foreset.store.types import duck_type
 
 
 def widening(column: str, kind: Type, to: Type) -> str:
-    """`column` as a value of the wider type `to`, digit for digit what `reference.widen` makes of it."""
+    """`column` as a value of the wider type `to`, digit for digit what `values.widen` makes of it."""
     if kind == to or duck_type(kind) == duck_type(to):
         return column
     if to.element:
@@ -29,12 +27,6 @@ def widening(column: str, kind: Type, to: Type) -> str:
     if to.name == "decimal":
         return f"TRY_CAST({column} AS {target})"  # beyond 38 digits there is no value
     return f"CAST({column} AS {target})"
-
-
-def to_arrow(rows: Sequence[Row], kinds: Sequence[Type], names: Sequence[str]) -> pa.Table:
-    """Python rows as an Arrow table."""
-    columns = [pa.array([row[i] for row in rows], arrow_type(kind)) for i, kind in enumerate(kinds)]
-    return pa.table(columns, names=list(names))
 
 
 def from_duck(rows: Iterable[tuple[object, ...]], kinds: Sequence[Type]) -> list[Row]:

@@ -43,11 +43,9 @@ class SetsJoin:
 
     @property
     def empty(self) -> bool:
-        """True when no row is left."""
         return not self.bindings.rows
 
     def join(self, atom: Atom, needed: AbstractSet[str]) -> None:  # noqa: ARG002 - a value more costs nothing
-        """Look the atom's rows up by what is bound."""
         pattern, kinds, types = self._pattern(atom), self.memory.schemas[atom.relation], self.rule.types
         taken = [(position, widener(types[name] if types[name] != kinds[position] else None))
                  for name, position in pattern.fresh.items()]  # fmt: skip
@@ -60,13 +58,11 @@ class SetsJoin:
             self.bindings.slots[name] = len(self.bindings.slots)
 
     def keep(self, conditions: Sequence[Condition]) -> Sequence[Condition]:
-        """All of them."""
         for condition in conditions:
             self.bindings.apply(condition)
         return ()
 
     def settle(self, literal: Condition | Let) -> None:
-        """In Python."""
         self.bindings.apply(literal)
 
     def exclude(self, atom: Atom) -> None:

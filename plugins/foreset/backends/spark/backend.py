@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
@@ -18,9 +19,7 @@ from foreset.backends.spark import aggregates
 from foreset.backends.spark.compile import derive
 from foreset.backends.spark.counters import CounterFrames
 from foreset.backends.spark.cutting import cut
-from foreset.backends.spark.cycle_nodes import MOST_EDGES, circling
-from foreset.backends.spark.frames import Frames, Piece, union
-from foreset.backends.spark.linear_fixpoint import spread
+from foreset.backends.spark.frames import Frames, Piece, from_arrow, union
 from foreset.backends.spark.support_lookup import follow
 from foreset.backends.spark.trace_failure import explain_failure
 from foreset.ir.reads import read_by
@@ -41,7 +40,9 @@ from foreset.ir.steps import (
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
 from foreset.machine.backend import Backend, Work
+from foreset.machine.cycle_nodes import on_circles
 from foreset.plan import giving_up
+from foreset.store.arrow_values import to_arrow
 from foreset.store.spark_values import collected
 from foreset.store.types import column_names
 
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 NEAR_ROWS = 1_000_000  # of a stored input that a loop keeps in memory
+MOST_EDGES = 200_000  # of a graph that comes to the driver, to look for circles
 MANY_PIECES = 16  # a version in more pieces is put together, or its unions grow without end
 
 
@@ -138,13 +140,18 @@ class SparkBackend(Backend[Piece]):
     def circles(self, step: Circles) -> Sequence[Piece]:
         """Few edges are looked at here; of many, every node counts as on a circle, which is exact too."""
         edges, kinds = self.versions.read(step.source), self.versions.schemas[step.target.relation]
-        nodes = edges.frame.select(*column_names(len(kinds)))
-        if edges.rows is not None and edges.rows <= MOST_EDGES:
-            return [circling(edges.frame, nodes, kinds)]
-        return [self._cut(nodes.distinct())]
+        if edges.rows is None or edges.rows > MOST_EDGES:
+            return [self._cut(edges.frame.select(*column_names(len(kinds))).distinct())]
+        nodes = sorted(on_circles(collected(edges.frame, (*kinds, *kinds))), key=repr)
+        arrow = to_arrow(nodes, kinds, column_names(len(kinds)))
+        return [from_arrow(self.versions.spark, arrow, kinds)] if nodes else ()
 
     def spread(self, step: Spread) -> tuple[Sequence[Piece], Sequence[Piece]]:
-        return spread(step, self.versions)
+        from foreset.bitsets.spread import spread
+
+        frames, check = self.versions, partial(giving_up.check_moved, step.relation)
+        take = partial(from_arrow, frames.spark, kinds=frames.schemas[step.relation])
+        return spread(step, lambda ref: frames.read(ref).frame.toArrow(), take, check)
 
     def follow(self, step: Follow) -> Sequence[Piece]:
         rows = follow(step, self.versions)

@@ -58,7 +58,6 @@ class SparkJoin:
     used: int = 0
 
     def _fresh_name(self) -> str:
-        """A column name that nothing else has."""
         self.used += 1
         return f"x{self.used}"
 
@@ -80,7 +79,6 @@ class SparkJoin:
         self.frame, self.rows = frame, wanted.rows
 
     def join(self, atom: Atom, needed: AbstractSet[str]) -> None:  # noqa: ARG002 - Spark drops what nobody reads
-        """Join the atom's rows on what is bound; wanted head values restrict it null-safely."""
         piece = self.frames.read(Ref(atom.relation, atom.version))
         side = self._atom_side(atom, piece.frame)
         if self.frame is None:

@@ -21,6 +21,7 @@ from foreset.machine.versions import Versions
 from foreset.store.types import column_names, row_schema
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
 BROADCAST_ROWS = 200_000  # at most so many rows are sent to every executor on our word
@@ -128,6 +129,12 @@ def semi(left: DataFrame, right: DataFrame, width: int | None = None) -> DataFra
 def _same(width: int) -> Column:
     pairs = [F.col(f"l.{name}").eqNullSafe(F.col(f"r.{name}")) for name in column_names(width)]
     return reduce(lambda a, b: a & b, pairs)
+
+
+def from_arrow(spark: SparkSession, rows: pa.Table, kinds: Sequence[Type]) -> Piece:
+    """Rows that are here; no Python worker is needed, Arrow goes to the JVM as it is."""
+    frame, fields = spark.createDataFrame(rows), row_schema(kinds).fields
+    return Piece(frame.select(*(F.col(field.name).cast(field.dataType) for field in fields)), rows.num_rows)
 
 
 def union(frames: Sequence[DataFrame]) -> DataFrame:
