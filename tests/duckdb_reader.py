@@ -1,4 +1,4 @@
-"""The in-process reader of refresh cases: DuckDB tables filled from Python sets, no Delta, no JVM."""
+"""The DuckDB reader of refresh cases: DuckDB tables filled from Python sets, no Delta, no JVM."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _connection() -> duckdb.DuckDBPyConnection:
 
 @dataclass(slots=True)
 class DuckDBReplica(Replica):
-    """A replica whose strata are maintained by the in-process reader.
+    """A replica whose strata are maintained in DuckDB.
 
     `large` and `patience` set low send small tables the way of large ones: looks instead of joins,
     and into memory after some of them. States lie `outside`, as files do.

@@ -1,7 +1,7 @@
 """Accumulators in SQL, of all members of a group and after a change: what `values/aggregates.py` gives.
 
 Counts, exact totals and extrema, which do not depend on the order of members. Sums of
-doubles, texts, percentiles, sets and what users define are left to the reference.
+doubles, texts, percentiles, sets and what users define are left to Python.
 """
 
 from __future__ import annotations

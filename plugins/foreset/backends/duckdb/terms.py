@@ -1,7 +1,7 @@
 """Exact arithmetic in DuckDB: terms whose value it computes digit for digit as we do.
 
 Whole numbers, and decimals whose result type keeps every digit. What cannot be said this
-way is for the reference's own functions, in Python. So is everything where one value does
+way is for our own functions, in Python. So is everything where one value does
 not fit its type: by `TRY_CAST` it becomes NULL, by `CAST`, or with more than 38 digits, it
 stops the query.
 """

@@ -256,7 +256,7 @@ def _gone(aggregation: Aggregation) -> Column:
 
 # ---------------------------------------------------------------- failures
 def _explained(error: PySparkException, again: Callable[[], object], rule: Rule) -> ForesetError:
-    """The error to raise: the reference finds the group by doing the same."""
+    """The error to raise: Python finds the group by doing the same."""
     try:
         again()
     except EvaluationError as found:

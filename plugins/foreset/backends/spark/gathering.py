@@ -1,7 +1,7 @@
 """Accumulators as Spark columns: over all members of a group, as `values/aggregates.py` has them.
 
 What depends on order goes through a sorted array and a fold from its start, step by step
-what the reference does, so that doubles agree to the last bit.
+what values/aggregates.py does, so that doubles agree to the last bit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ZERO = 0.0
 
 
 def grouped(members: DataFrame, aggregation: Aggregation) -> DataFrame:
-    """One row for each group of `members`, under the engine's names."""
+    """One row for each group of `members`, under the names of steps."""
     groups, held = names_of(aggregation)
     members = told_apart(members, aggregation)
     inputs = elements(aggregation)
