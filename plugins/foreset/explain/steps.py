@@ -12,6 +12,7 @@ from typing import assert_never
 
 from foreset.explain.groups import held_by
 from foreset.explain.notation import Columns, readable
+from foreset.explain.strata import FEW, ROWS
 from foreset.ir.aggregates import Aggregation, Upkeep
 from foreset.ir.reads import named_by
 from foreset.ir.rules import Rule
@@ -140,7 +141,7 @@ class _Typical:
     """Large relations, of which few rows have changed."""
 
     def count(self, ref: Ref) -> int:
-        return 1_000_000 if ref.version in _STATES else 1_000
+        return ROWS if ref.version in _STATES else FEW
 
     def values(self, ref: Ref) -> Mapping[int, int]:  # noqa: ARG002 - as where nothing is known
         return {}
