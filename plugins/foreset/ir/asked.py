@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
+from foreset.ir.domains import Domain, DomainFunction
 from foreset.ir.rules import Literal, Negation
 
 MEMBER = "~"  # ends the name of a view that is kept by constraints and asked as if it were a domain
@@ -18,6 +20,15 @@ def answers_name(called: str) -> str:
 def asks_name(called: str) -> str:
     """The relation of the arguments that rules ask for."""
     return f"{answers_name(called)}~asks"
+
+
+def functions_of(domains: Collection[Domain]) -> dict[str, tuple[str, DomainFunction]]:
+    """The functions by the relations that stand for their calls."""
+    return {
+        answers_name(f"{domain.name}:{function.name}"): (domain.name, function)
+        for domain in domains
+        for function in domain.functions
+    }
 
 
 def held_name(called: str) -> str:

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 
 from foreset.constraints.calls import Answers
 from foreset.constraints.form import Member
-from foreset.ir.asked import held_name, member_of
+from foreset.ir.asked import functions_of, held_name, member_of
 from foreset.ir.program import Program
 from foreset.ir.rules import atoms
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row
 from foreset.mediated.fixpoint import Limits
 from foreset.mediated.from_rules import entries_of, members
-from foreset.rewrite.constrain import functions_of
 
 Database = Mapping[str, frozenset[Row]]
 

@@ -6,6 +6,7 @@ They are few by nature. What domains answer is pinned as everywhere; a view that
 from __future__ import annotations
 
 from foreset.errors import EvaluationError
+from foreset.ir.asked import functions_of
 from foreset.ir.edits import active
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row
@@ -20,7 +21,6 @@ from foreset.refresh.context import Context
 from foreset.refresh.domain_phase import calls_of, rows_now, stage_change
 from foreset.refresh.located import here, located
 from foreset.relations import arrow
-from foreset.rewrite.constrain import functions_of
 from foreset.rewrite.edit_views import region_of
 from foreset.store.arrow_values import to_rows
 

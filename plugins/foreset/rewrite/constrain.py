@@ -13,8 +13,7 @@ from foreset.constraints.rows import CONSTRAINT
 from foreset.constraints.rules import Functions, constraint_of
 from foreset.constraints.sorts import sort_of
 from foreset.diagnostics import Diagnostic, Report, Span
-from foreset.ir.asked import answers_name
-from foreset.ir.domains import Domain
+from foreset.ir.asked import functions_of
 from foreset.ir.functions import type_of
 from foreset.ir.program import View
 from foreset.ir.rules import Comparison, Let, Rule, Test, atoms, literal_variables
@@ -26,15 +25,6 @@ from foreset.rewrite.normalise_rules import Schemas, normalise_rule
 from foreset.rewrite.type_rules import type_rule
 
 _NOWHERE = Span("", 1, 1)
-
-
-def functions_of(domains: Collection[Domain]) -> Functions:
-    """The functions by the relations that stand for their calls."""
-    return {
-        answers_name(f"{domain.name}:{function.name}"): (domain.name, function)
-        for domain in domains
-        for function in domain.functions
-    }
 
 
 def prepare_constrained(view: View, schemas: Schemas, asking: Asking, report: Report) -> View:
