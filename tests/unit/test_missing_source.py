@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.cli_runner import foreset as cli
 from tests.roads import CLOSURE, GROUP, World
 
 import foreset
 from foreset.errors import EnvironmentFault, SourceError
+from foreset.refresh.machine_faults import explained
 from foreset.session.lazy import LazySession, may_reach_more
 from foreset.store.catalog import nearest, tables_below
 from foreset.store.files import write_text
@@ -54,6 +56,21 @@ def test_a_table_that_vanishes_later_is_said_so_too(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="there is no table at") as missing:
         made.open().refresh("reach")
     assert missing.value.hint.startswith("did you mean `moved/edge`?")
+
+
+def test_a_table_that_lost_a_file_is_said_so(tmp_path: Path) -> None:
+    """The log is whole, and a file of rows is gone: no internal error, in process or in Spark."""
+    made = world(tmp_path, "sales/edge")
+    made.open().refresh("reach")
+    for file in Path(made.root, "sales", "edge").glob("*.parquet"):
+        file.unlink()
+    verified = cli("verify", "reach", "--specs", str(made.specs), "--warehouse", made.root)
+    assert verified.code == EnvironmentFault.exit_code
+    assert "a file of a table is gone: " in verified.err
+    assert "= hint: restore it from a backup, or write the table again" in verified.err
+    spark = explained(RuntimeError("[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file"), "commit")
+    assert isinstance(spark, EnvironmentFault)
+    assert not spark.worth_retrying
 
 
 def test_views_of_groups_and_what_is_foresets_own_are_no_sources(tmp_path: Path) -> None:

@@ -169,8 +169,11 @@ def _run(arguments: Sequence[str]) -> int:
     except typer.Abort:
         return Exit.INTERRUPTED
     except Exception as error:
-        fault = missing(error, "this command") if isinstance(error, ModuleNotFoundError) else None
-        if fault is not None:
+        from foreset.refresh.machine_faults import explained
+
+        lacking = missing(error, "this command") if isinstance(error, ModuleNotFoundError) else None
+        fault = lacking or explained(error, "this command")
+        if isinstance(fault, ForesetError):
             return _told(fault, as_json="--json" in given)
         if debug:
             raise

@@ -17,6 +17,7 @@ _SERVER_GONE = (
 _DISK_FULL = ("No space left on device", "Disk quota exceeded", "os error 28", "os error 122", "File too large")
 _FORBIDDEN = ("Permission denied", "Operation not permitted", "Read-only file system", "AccessControlException",
               "AccessDenied", "403 Forbidden", "os error 13", "os error 30")  # fmt: skip
+_LOST = ("Could not open Parquet input source", "FAILED_READ_FILE")
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
 AGAIN = "nothing was published; then run the same refresh again: it continues where it stopped"
@@ -44,6 +45,12 @@ def explained(error: BaseException, doing: str) -> BaseException:
     if line := _found(chain, _FORBIDDEN, _DENIED):
         return EnvironmentFault(
             f"access is denied, during {doing}: {line}", f"check who may write there; {AGAIN}", worth_retrying=False
+        )
+    if line := _found(chain, _LOST, set()):
+        return EnvironmentFault(
+            f"a file of a table is gone: {line}",
+            "restore it from a backup, or write the table again",
+            worth_retrying=False,
         )
     if line := _found(chain, _SERVER_GONE, set()):
         return EnvironmentFault(
