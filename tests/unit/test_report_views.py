@@ -283,7 +283,7 @@ def test_a_sample_has_no_row_that_went(tmp_path: Path, monkeypatch: pytest.Monke
     assert page.sample is not None
     assert [tuple(row) for row in page.sample.rows] == [("n150",)]
     monkeypatch.setattr(views, "MOST_GONE", 10)
-    assert "Too many rows were removed" in place.page().no_sample
+    assert "Too many rows have been removed" in place.page().no_sample
 
 
 WIDE = """\

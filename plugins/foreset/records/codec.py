@@ -7,7 +7,6 @@ knows is left aside: it is of a later release of the same format, and nobody wri
 from __future__ import annotations
 
 import dataclasses
-import enum
 import functools
 import types
 from collections.abc import Callable, Mapping
@@ -126,8 +125,6 @@ def _reader(hint: Any) -> Reader:  # noqa: ANN401 - a type as it is written
         return functools.partial(_record, hint)
     if hint in _NAMED:
         return functools.partial(_scalar, hint)
-    if isinstance(hint, type) and issubclass(hint, enum.Enum):
-        return functools.partial(_member, hint)
     assert hint in (Any, object), f"{hint} has no form in JSON"
     return _as_it_is
 
@@ -154,13 +151,6 @@ def _scalar(kind: type, value: object) -> object:
     if type(value) is kind or (kind is float and type(value) is int):
         return value
     raise Misread(f"is {value!r}, not {_NAMED[kind]}")
-
-
-def _member(kind: type[enum.Enum], value: object) -> enum.Enum:
-    try:
-        return kind(value)
-    except ValueError:
-        raise Misread(f"is {value!r}, which this release does not know") from None
 
 
 def _sequence(inner: Reader, value: object) -> tuple[Any, ...]:
