@@ -107,10 +107,11 @@ def _worked(context: Context, stage: Working, job: Job) -> StageResult:
         if isinstance(stage, EachStratum):
             return _maintained(one_stratum(context, stage, job.stratum, in_parts=True))
         done = DOES[stage](context)
-        told = TELLS[stage](context, done)
+        told = TELLS[stage](context, done) if stage in TELLS else Ended("done")
         if (after := ending_of(context, job.request, stage)) is not None:
             ended = _closed(context, after)
-            assert isinstance(told, SourcesCaptured | ExpectationsChecked), "no other stage ends a refresh"
+            if not isinstance(told, SourcesCaptured | ExpectationsChecked):
+                return ended
             return replace(told, status=ended.status, seq=ended.seq, because=ended.because)
         return replace(told, idle=tuple(_idle(context, done))) if isinstance(told, SourcesCaptured) else told
 
