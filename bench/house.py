@@ -27,6 +27,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from textwrap import fill
 from types import CodeType, FrameType
@@ -80,11 +81,11 @@ EVALUATING = ("backends", "engine", "inproc", "machine", "mediated", "oracle", "
 
 
 # ---------------------------------------------------------------- what stands in the code
-def trees(folder: Path) -> Iterator[tuple[str, ast.Module]]:
+@cache
+def trees(folder: Path) -> tuple[tuple[str, ast.Module], ...]:
     """Every module below a folder, by its dotted name."""
-    for file in sorted(folder.rglob("*.py")):
-        name = ".".join(file.relative_to(folder).with_suffix("").parts)
-        yield name.removesuffix(".__init__"), ast.parse(file.read_text(encoding="utf-8"))
+    files = ((".".join(file.relative_to(folder).with_suffix("").parts), file) for file in sorted(folder.rglob("*.py")))
+    return tuple((name.removesuffix(".__init__"), ast.parse(file.read_text(encoding="utf-8"))) for name, file in files)
 
 
 def lines() -> str:
@@ -146,7 +147,7 @@ def feeders() -> list[str]:
             for node in ast.walk(tree):
                 if isinstance(node, ast.ImportFrom):
                     known |= {one.asname or one.name for one in node.names if (node.module, one.name) in machines}
-            functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+            functions = [node for node in ast.walk(tree) if known and isinstance(node, ast.FunctionDef)]
             found += [f"{shown}:{one.name}" for one in functions if known & set(_called(one))]
     return found
 
