@@ -45,6 +45,8 @@ class Need:
 def needs_of(views: Sequence[View]) -> tuple[Need, ...]:
     """A need for each place where a rule of rows uses an answer."""
     called = {view.name: view for view in views if view.called}
+    if not called:
+        return ()
     below = _waiting(views, called)
     own = {view.aggregation.members for view in views if view.aggregation} | {asks_name(v.called) for v in views}
     found: list[Need] = []
