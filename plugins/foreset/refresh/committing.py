@@ -251,8 +251,8 @@ def _captured(context: Context, source: str) -> CaptureSummary:
 
 
 def _pin(context: Context, view: View, written: Written, rows: int, staged: StagedView) -> ViewPin:
-    refs = (file.path and context.layout.relative(file.path) for file in (staged.plus, staged.minus))
-    plus_ref, minus_ref = refs
+    sides = (staged.plus, staged.minus)
+    plus_ref, minus_ref = (file.path and context.layout.relative(file.path) for file in sides)
     record = _done(context, context.layering.of(view.name).number)
     return ViewPin(
         path=context.layout.relative(written.path),

@@ -67,10 +67,13 @@ class Context:
         """A path in the run directory."""
         return join(self.run.directory, *parts)
 
+    def _place(self, mark: str) -> str:
+        return self.path("marks", f"{mark}.json")
+
     def mark(self, mark: Mark[R]) -> R | None:
         """What a finished phase noted; None while it is not finished."""
         if mark.name not in self._marks:
-            text = files.read_text(self.path("marks", f"{mark.name}.json"))
+            text = files.read_text(self._place(mark.name))
             if text is None:
                 return None
             self._marks[mark.name] = codec.from_text(mark.kind, text, f"the mark of `{mark.name}`")
@@ -79,11 +82,11 @@ class Context:
 
     def finished(self, name: str) -> bool:
         """Whether the mark of that name is there."""
-        return name in self._marks or files.read_text(self.path("marks", f"{name}.json")) is not None
+        return name in self._marks or files.read_text(self._place(name)) is not None
 
     def finish(self, mark: Mark[R], record: R) -> R:
         """Note that a phase is finished; the last act of each phase."""
-        files.write_text(self.path("marks", f"{mark.name}.json"), codec.to_text(record))
+        files.write_text(self._place(mark.name), codec.to_text(record))
         if time.monotonic() > self._beaten + BEAT_S:
             self._beaten = time.monotonic()
             heartbeat(self.run)
@@ -92,14 +95,14 @@ class Context:
 
     def settle(self, mark: Mark[R], record: R) -> R:
         """Note a decision that is made once; returns what the first to decide has noted."""
-        files.write_once(self.path("marks", f"{mark.name}.json"), codec.to_text(record))
+        files.write_once(self._place(mark.name), codec.to_text(record))
         settled = self.settled(mark)
         assert settled is not None
         return settled
 
     def settled(self, mark: Mark[R]) -> R | None:
         """What `settle` noted; None before."""
-        text = files.read_once(self.path("marks", f"{mark.name}.json"))
+        text = files.read_once(self._place(mark.name))
         return None if text is None else codec.from_text(mark.kind, text, f"the mark of `{mark.name}`")
 
     def judge(self) -> tuple[Program, Layering]:
