@@ -46,10 +46,7 @@ def places(root: Path) -> Mapping[str, Located]:
     here = Located("r", Version.CURRENT, COLUMNS, AtHand(ROWS))
     stays: frozenset[Row] = frozenset({(1, "x")})
     sides = ((Version.NEW, GONE | stays), (Version.PLUS, GONE), (Version.MINUS, ROWS - stays))
-    parts = [
-        Located("r", version, COLUMNS, AtHand(rows))
-        for version, rows in sides
-    ]
+    parts = [Located("r", version, COLUMNS, AtHand(rows)) for version, rows in sides]
     found: dict[str, Place] = {
         "source": SourceAt(source, str(root), RecordedPin("id", 0, pinned)),
         "signed": SignedAt(view, DeltaTable(view).version()),

@@ -155,6 +155,7 @@ def _write_counters(context: Context, view: str, before: StatePin | None, change
     change = staged(view, Version.CURRENT, (*columns, *COUNTERS), changes)
     order = _order(context, context.view(view))
     path = context.layout.state(view) if before is None else context.layout.resolve(before.path)
+
     def load(txn: Txn) -> None:
         if _few(context, change):
             counters.load_arrow(path, clustered(table(change), order), seq, txn)

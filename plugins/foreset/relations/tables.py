@@ -97,9 +97,7 @@ class DuckDBPort:
         return self.backend.counters[view].current() if view in self.backend.counters else None
 
 
-def parts(
-    tables: Tables, located: Located, *, distinct: bool = False, near: NearBy | None = None
-) -> tuple[Part, ...]:
+def parts(tables: Tables, located: Located, *, distinct: bool = False, near: NearBy | None = None) -> tuple[Part, ...]:
     """The rows as disjoint parts of a version; `distinct`: a row of which a source has copies stands there once."""
     place = located.place
     match place:
