@@ -32,5 +32,5 @@ def test_a_full_comparison_finds_a_wrong_asking(spark, sound: bool, tmp_path: Pa
         assert {(row["k"], row["r"]) for row in wh.read("g.v").to_pylist()} == {("a", 20), ("b", 10), ("c", 30)}
         return
     planted(monkeypatch)
-    with pytest.raises(VerificationFailed, match=r"what `d:g` is asked\(2,\) is derived by the rules"):
+    with pytest.raises(VerificationFailed, match=r"what `d:g` is asked\(2,\) the rules give it"):
         wh.refresh("g", verify="full")

@@ -343,7 +343,7 @@ def test_a_rename_elsewhere_bars_the_feed_but_not_the_refresh(spark, warehouse):
 
 def test_a_column_of_another_type_is_refused(edge):
     write_deltalake(edge.path, pa.table({"src": ["a"], "n": ["1"]}), mode="overwrite", schema_mode="overwrite")
-    with pytest.raises(SourceError, match=r"`n`.* is string in the table, which does not fit the declared bigint"):
+    with pytest.raises(SourceError, match=r"`n`.* is string in the table, which does not fit bigint"):
         edge.refresh()
 
 

@@ -217,7 +217,7 @@ def test_a_renamed_column_says_its_new_name():
 @pytest.mark.parametrize(
     ("found", "declared", "fault"),
     [
-        ("string", "int", "string in the table, which does not fit the declared int"),
+        ("string", "int", "string in the table, which does not fit int"),
         ("long", "int", "bigint in the table"),
         ("decimal(12,2)", "decimal(10,2)", "decimal(12,2) in the table"),
         ({"type": "map", "keyType": "string"}, "string", "is map in the table"),
