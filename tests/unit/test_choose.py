@@ -101,7 +101,7 @@ def test_where_spreading_was_dearer_than_a_recompute_another_strategy_has_its_tu
 @pytest.mark.parametrize(("rows", "says"), [
     (0, "5 rows changed, more than the 0 rows that it read in all before"),
     (2, "5 rows changed, more than the 2 rows that it read in all before"),
-    (10, "5 of 10 rows that it reads changed (50 %): more than 25%"),
+    (10, "5 of 10 rows that it reads changed (50 %): more than 25 %"),
 ])  # fmt: skip
 def test_the_reason_for_a_recompute_names_no_share_above_the_whole(stratum: Stratum, rows: int, says: str) -> None:
     assert choose(stratum, Situation({"edge": Size(5, 0, rows)})).reason == says

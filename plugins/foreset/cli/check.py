@@ -112,7 +112,8 @@ def forecast_lines(found: Forecast) -> list[str]:
     lines += [f"  {one.view:<{width}}  {one.action:<7}  {one.reason} ({one.rows:,} rows now)" for one in found.views]
     for one in found.building:
         read = ", ".join(f"{name} {'?' if rows is None else f'{rows:,}'}" for name, rows in one.reads.items())
-        lines.append(f"  to build {', '.join(one.views)}: rows of {read}; {_time(one.seconds)} ({one.basis})")
+        time = "" if one.seconds is None else f"; {_time(one.seconds)} ({one.basis})"
+        lines.append(f"  to build {', '.join(one.views)}: rows of {read}{time}")
     lines += [f"  refused: {why}" for why in found.refused]
     lines += [f"  warning: {why}" for why in found.idle_edits]
     if found.building:
@@ -121,7 +122,7 @@ def forecast_lines(found: Forecast) -> list[str]:
 
 
 def _time(seconds: float | None) -> str:
-    return "time not known" if seconds is None else f"about {seconds:,.1f} s"
+    return "time not known: nothing was built here yet" if seconds is None else f"about {seconds:,.1f} s"
 
 
 def _text(found: Sequence[Understood]) -> str:

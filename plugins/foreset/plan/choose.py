@@ -207,8 +207,8 @@ def _too_big(strategy: str, situation: Situation, changed: Mapping[str, Size]) -
     if delta > rows:  # most are new, so a share of what was there would be no share
         return f"{delta:,} rows changed, more than the {rows:,} rows that it read in all before"
     if delta > RECOMPUTE_SHARE * rows:
-        share = 100 * delta / rows
-        return f"{delta:,} of {rows:,} rows that it reads changed ({share:.0f} %): more than {RECOMPUTE_SHARE:.0%}"
+        share, most = 100 * delta / rows, 100 * RECOMPUTE_SHARE
+        return f"{delta:,} of {rows:,} rows that it reads changed ({share:.0f} %): more than {most:.0f} %"
     return ""
 
 
