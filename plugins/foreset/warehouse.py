@@ -296,8 +296,10 @@ class Warehouse:
         return forecast(self.layout(group), program, layering)
 
     def groups(self) -> list[str]:
-        """The groups that have a spec."""
-        return list(dict.fromkeys(loaded.group for loaded in self._loaded()))
+        """The groups that have a spec; a file whose spec has errors and whose name can be no group is none."""
+        from foreset.spec.shapes import NAME
+
+        return [name for name in dict.fromkeys(one.group for one in self._loaded()) if NAME.fullmatch(name)]
 
     def layout(self, group: str) -> Layout:
         """The paths of one group."""

@@ -69,6 +69,7 @@ def test_status_names_a_group_whose_spec_has_errors(tmp_path: Path, slip: str) -
         f"group: a\nsources: {{e: {{table: s/e, columns: {{x: int}}}}}}\n"
         f"views: {{a: {{columns: {{x: int}}, rules: ['{slip}']}}}}\n"
     )
+    (tmp_path / "No group.yaml").write_text("group: [")
     told = cli("status", "--specs", str(tmp_path), "--warehouse", str(tmp_path / "wh")).out.splitlines()
     assert told[:2] == ["a: never refreshed", "  its spec has 1 error: `foreset check a` shows it"]
 
