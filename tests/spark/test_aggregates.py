@@ -16,7 +16,7 @@ from deltalake import DeltaTable, write_deltalake
 from tests.property.aggregate_programs import random_aggregates
 from tests.refresh_cases import CASES, always, in_normal_form, read_case, run_strategy
 from tests.roads import FEED
-from tests.spark.engine_reader import SparkReader
+from tests.spark.engine_reader import SparkReader, SparkReplica
 
 import foreset
 from foreset.ir.terms import Row
@@ -207,12 +207,12 @@ def test_stored_rows_that_are_wrong_stop_the_refresh(spark: SparkSession) -> Non
     """Fewer members than none: as with counters, the state does not belong to these rows."""
     case = read_case(CASES / "aggregate_layers.case")
     program, layering = in_normal_form(case.program)
-    session = SparkReader(spark).open(program, layering)
-    session.refresh(case.nights[0], always("recompute"))
+    replica = SparkReplica(program, layering, spark=spark)
+    replica.refresh(case.nights[0], always("recompute"))
     for name in [view.name for view in program.views if view.aggregation]:
-        session.contents[name] = frozenset()  # type: ignore[attr-defined]
+        replica.contents[name] = frozenset()
     with pytest.raises(foreset.EvaluationError, match="stored number of members"):
-        session.refresh(case.nights[1], always(FOLDING))
+        replica.refresh(case.nights[1], always(FOLDING))
 
 
 IN_PYTHON = """\
