@@ -20,6 +20,7 @@ from tests.docs_blocks import ROOT, blocks_of
 from foreset.orchestrate import runs
 from foreset.orchestrate.names import dag_id
 from foreset.orchestrate.standalone import group_of
+from foreset.records.results import ViewChange
 from foreset.session import inspect_server
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.slow]
@@ -92,7 +93,7 @@ def test_a_loader_announces_what_it_wrote(live: Live) -> None:
     told = {**os.environ, "AIRFLOW": live.airflow.url, "TOKEN": live.airflow.token}
     subprocess.run(["bash", "-e"], input=block.text.replace("42", str(version)), env=told, text=True, check=True)
     outcome = live.wait("roads", live.another("roads", known, "asset_triggered"))
-    assert outcome.views == {"closure": {"inserted": 3, "deleted": 0, "rows": 6}}
+    assert outcome.views == {"closure": ViewChange(3, 0, 6)}
 
 
 def test_a_killed_task_is_retried_and_nothing_is_done_twice(live: Live) -> None:
@@ -123,8 +124,9 @@ def test_the_gate_stops_a_bad_load_and_the_next_good_one_passes(live: Live) -> N
     live.insert("sales/edge", "zz")
     before = live.rows("roads.closure")
     outcome = live.trigger("roads")
-    assert (outcome.state, outcome.exit_code, outcome.failure["phase"]) == ("failed", 3, "quality")
-    assert "z" in outcome.failure["message"]
+    assert outcome.failure is not None
+    assert (outcome.state, outcome.exit_code, outcome.failure.phase) == ("failed", 3, "quality")
+    assert "z" in outcome.failure.message
     tasks = live.tasks("roads", outcome.run_id)
     assert tasks["quality"]["try_number"] == 1, "what would only fail again is not tried again"
     assert (tasks["commit"]["state"], tasks["close"]["state"]) == ("upstream_failed", "success")
