@@ -190,7 +190,7 @@ def test_of_other_groups_only_those_are_named_that_the_user_may_read(server: Ser
 
 def test_a_group_that_was_never_refreshed_has_the_pages_of_its_file(server: Server) -> None:
     page = server.get("/foreset/dags/foreset_other/views/loop", "otto").text
-    assert "What stands here is what the spec file says" in page
+    assert "This page shows the spec file" in page
     assert "<title>view loop" in server.get("/foreset/dags/foreset_other/views.svg", "otto").text
     assert server.get("/foreset/dags/foreset_other/views/loop", "vera").status_code == 403
 
@@ -262,7 +262,7 @@ def test_a_person_reads_the_report_in_the_frame(server: Server, tmp_path: Path) 
         page.click(page.link("Data quality"))
         page.frame("iframe[title='Data quality']")
         text = page.wait_for_text("Rows that break expectations")
-        assert "No. The numbers of refresh 1 of" in text
+        assert "No. Readers still see the numbers of refresh 1 of" in text
         assert text.count("<script>alert('x')</script>") >= 2, "the script of the source row is shown as text"
         assert page.run("return document.scripts.length") == 0
         assert page.run("return getComputedStyle(document.querySelector('.verdict')).display") == "flex", (
