@@ -39,14 +39,14 @@ POINTS = {
     "C4 log entry not published": ("foreset.store.signed:append_arrow", "torn"),
     "C7 reset to the pin, not written": ("foreset.store.write_once:_reset", "after"),
     "C9 verification failed, abort half done": ("foreset.refresh.whole:close_run", "refused"),
-    "C13 published, caller not told": ("foreset.refresh.publishing:publish", "after"),
+    "C13 published, caller not told": ("foreset.refresh.committing:publish", "after"),
     "C8 all staged, not verified": ("foreset.refresh.checking:verify", "before"),
     "C10 verified, not committed": ("foreset.refresh.committing:commit", "before"),
     "C5 a view version published, not noted": ("foreset.store.write_once:_written", "after"),
     "C6 one view of two written": ("foreset.refresh.committing:_write_view", "after"),
     "C11 all written, manifest not": ("foreset.store.manifest:commit", "before"),
     "C12 manifest durable, answer lost": ("foreset.store.manifest:commit", "after"),
-    "C14 committed, not published": ("foreset.refresh.publishing:publish", "before"),
+    "C14 committed, not published": ("foreset.refresh.committing:publish", "before"),
 }
 PAUSES = {
     "asleep, captured": ("foreset.refresh.runner:maintain", "before"),

@@ -8,8 +8,8 @@ import pytest
 
 from foreset.errors import UsageError
 from foreset.ir.strata import Layering, Stratum
-from foreset.refresh import scheduling
-from foreset.refresh.scheduling import run_strata, width
+from foreset.refresh import runner
+from foreset.refresh.runner import run_strata, width
 
 PATIENCE = 60.0  # seconds until a test gives up; nothing waits for so long
 
@@ -69,7 +69,7 @@ def test_a_chain_stays_in_this_thread() -> None:
 
 
 def test_the_first_error_is_raised_and_the_others_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduling, "PAUSE", 0.01)
+    monkeypatch.setattr(runner, "PAUSE", 0.01)
     begun: list[int] = []
     second_runs, asked = threading.Event(), threading.Semaphore(0)
 
@@ -89,7 +89,7 @@ def test_the_first_error_is_raised_and_the_others_are_stopped(monkeypatch: pytes
 
 
 def test_an_interrupt_from_the_keyboard_stops_them_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduling, "PAUSE", 0.01)
+    monkeypatch.setattr(runner, "PAUSE", 0.01)
     asked = threading.Event()
     begun: list[int] = []
 
@@ -98,14 +98,14 @@ def test_an_interrupt_from_the_keyboard_stops_them_too(monkeypatch: pytest.Monke
         assert asked.wait(PATIENCE)
 
     waits = iter([KeyboardInterrupt()])
-    honest = scheduling.wait
+    honest = runner.wait
 
     def interrupted(*args: object, **more: object) -> object:
         for error in waits:
             raise error
         return honest(*args, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(scheduling, "wait", interrupted)
+    monkeypatch.setattr(runner, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_strata(layering((), (), ()), work, 2, asked.set)
     assert sorted(begun) == [1, 2]
@@ -113,10 +113,10 @@ def test_an_interrupt_from_the_keyboard_stops_them_too(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("text", ["0", "-1", "two", "1.5"])
 def test_the_width_is_a_number_of_strata(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(scheduling.VARIABLE, raising=False)
-    assert width() == scheduling.WIDTH
-    monkeypatch.setenv(scheduling.VARIABLE, "3")
+    monkeypatch.delenv(runner.VARIABLE, raising=False)
+    assert width() == runner.WIDTH
+    monkeypatch.setenv(runner.VARIABLE, "3")
     assert width() == 3
-    monkeypatch.setenv(scheduling.VARIABLE, text)
+    monkeypatch.setenv(runner.VARIABLE, text)
     with pytest.raises(UsageError, match="FORESET_PARALLEL"):
         width()

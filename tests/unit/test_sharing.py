@@ -34,7 +34,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     monkeypatch.setattr(Tables, "_at_hand", counted_at_hand)
     monkeypatch.setattr(Shared, "_look", counted_look)
-    monkeypatch.setattr("foreset.refresh.sharing.LARGE", 0)
+    monkeypatch.setattr("foreset.refresh.engines.LARGE", 0)
     return counted
 
 

@@ -15,7 +15,7 @@ from foreset.plan.frozen import sample_size
 from foreset.plan.marks import VERIFY
 from foreset.records.checks import Verification
 from foreset.records.events import NotVerified
-from foreset.refresh.captured import captured_of
+from foreset.refresh.capturing import captured_of
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.located import here, located
 from foreset.refresh.recounting import differences

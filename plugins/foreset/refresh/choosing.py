@@ -9,7 +9,7 @@ from foreset.plan.choose import Choice, Mode, Situation, Size, choose
 from foreset.plan.history import cost_of
 from foreset.plan.translate import counts_itself
 from foreset.records.strata import ChoiceRecord
-from foreset.refresh.captured import captured_of
+from foreset.refresh.capturing import captured_of
 from foreset.refresh.context import Context
 from foreset.refresh.located import pin_of, staged_of
 

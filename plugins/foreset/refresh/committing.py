@@ -1,4 +1,4 @@
-"""Commit: write each changed view once, then the one manifest row that makes all of it visible."""
+"""Commit: write each changed view once, then the one manifest row that makes all of it visible; then tell who waits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from foreset.ir.versions import Version
 from foreset.plan import marks
 from foreset.plan.layout import laid_out
 from foreset.records.captures import CaptureSummary
-from foreset.records.commits import CommitRecord
+from foreset.records.commits import CommitRecord, PublishRecord
 from foreset.records.details import Details
 from foreset.records.strata import Asked, StagedFile, StagedView, StratumRecord, StratumSummary
 from foreset.refresh.context import Context, Stopwatch
@@ -24,7 +24,7 @@ from foreset.relations.arrow import table, table_of
 from foreset.relations.frames import frame
 from foreset.relations.located import COUNTERS, Folder, Located, declared, staged
 from foreset.rewrite.edit_views import with_command, without_view
-from foreset.store import counters, manifest, signed, write_once
+from foreset.store import counters, exports, manifest, signed, write_once
 from foreset.store.capture.source_pin import RecordedPin
 from foreset.store.clustered import clustered
 from foreset.store.epochs import close_run
@@ -290,3 +290,19 @@ def engine_version() -> str:
         return version("foreset")
     except PackageNotFoundError:
         return "unknown"
+
+
+def publish(context: Context) -> PublishRecord:
+    """Tell those who wait, once the manifest says it; so far: exports, for tools that cannot resolve.
+
+    They are brought up to the newest seq; may be repeated, and never changes what was committed.
+    """
+    done = context.mark(marks.PUBLISH)
+    if done is not None:
+        return done
+    watch = Stopwatch()
+    views = [view.name for view in context.program.views if view.export]
+    named = context.layout.root, context.layout.group, context.run.refresh_id
+    row = manifest.find_refresh(*named) if views else None
+    shown = exports.bring_up(context.layout, views, row) if row is not None else {}
+    return context.finish(marks.PUBLISH, PublishRecord(shown, watch.seconds))

@@ -14,7 +14,7 @@ from foreset.ir.terms import Row
 from foreset.ir.values import sort_key
 from foreset.machine.stratum import Task, run_stratum
 from foreset.maintain.deny import denied, deny
-from foreset.refresh.captured import captured_of
+from foreset.refresh.capturing import captured_of
 from foreset.refresh.choosing import size_of
 from foreset.refresh.context import Context
 from foreset.refresh.engines import Engine, do_in, place_of, schemas_of

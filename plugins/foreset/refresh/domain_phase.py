@@ -24,7 +24,7 @@ from foreset.plan import marks
 from foreset.plan.choose import Choice
 from foreset.records.events import Warned
 from foreset.records.strata import Asked, StagedFile, StagedView, StratumRecord
-from foreset.refresh.captured import all_stands
+from foreset.refresh.capturing import all_stands
 from foreset.refresh.context import Context
 from foreset.refresh.editing import correcting
 from foreset.refresh.located import located

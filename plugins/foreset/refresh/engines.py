@@ -1,12 +1,14 @@
 """Where work on relations is done: in this process by DuckDB where little is touched, else in Spark.
 
-Nothing is staged before the work is through, so that Spark can begin anew at any moment.
+Nothing is staged before the work is through, so that Spark can begin anew at any moment. What strata look up in large
+sources, those in this process share.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TypeAlias, TypeVar
 
 import duckdb
@@ -14,19 +16,21 @@ import duckdb
 from foreset.backends.duckdb.backend import DuckDBBackend
 from foreset.backends.duckdb.budget import OutOfBounds
 from foreset.backends.duckdb.database import session
-from foreset.backends.duckdb.sharing import near
-from foreset.backends.duckdb.tables import Near, Tables
+from foreset.backends.duckdb.sharing import LARGE, Shared, links, near
+from foreset.backends.duckdb.tables import Near, Table, Tables
 from foreset.errors import UsageError
 from foreset.ir.program import Program
 from foreset.ir.steps import Procedure
 from foreset.ir.types import Type
+from foreset.ir.versions import Version
 from foreset.plan.choose import Size
 from foreset.plan.place import DUCKDB, SPARK, Place, place
-from foreset.refresh.captured import captured_of
+from foreset.refresh.capturing import captured_of, captures_of
 from foreset.refresh.context import Context
+from foreset.refresh.located import located
 from foreset.relations.frames import SparkPort, spark_port
 from foreset.relations.located import Located
-from foreset.relations.tables import DuckDBPort
+from foreset.relations.tables import DuckDBPort, bound, parts
 from foreset.store.delta import SparkOnly
 
 T = TypeVar("T")
@@ -89,3 +93,36 @@ def _near_by(context: Context) -> Callable[[Located], Callable[[int], Near | Non
     if shared is None:
         return None
     return lambda one: near(shared, one.relation, [column.type for column in one.columns], one.hidden)
+
+
+@contextmanager
+def shared_looks(context: Context) -> Iterator[None]:
+    """What strata look up in sources by the changes of others is looked up once while this lasts."""
+    captured = captures_of(context)
+    large = {name for name, one in captured.items() if (one.rows or 0) >= LARGE}
+    if not large:
+        yield
+        return
+    changed = [name for name, one in captured.items() if one.changed and not one.taken_whole]
+    schemas = {source.name: tuple(column.type for column in source.columns) for source in context.program.sources}
+    ways = links(context.layering.strata, schemas, changed)
+    ways = {place: others for place, others in ways.items() if place[0] in large}
+    if not ways:
+        yield
+        return
+
+    def source(tables: Tables, name: str) -> Table:
+        return bound(tables, located(context, name, Version.NEW))
+
+    def changes(tables: Tables, name: str) -> Sequence[Table]:
+        sides = (located(context, name, version) for version in (Version.PLUS, Version.MINUS))
+        return [part.table for one in sides for part in parts(tables, one)]
+
+    with session(spill=context.spill) as connection:
+        ((schema,),) = connection.execute("SELECT current_schema()").fetchall()
+        shared = Shared(Tables(connection, schemas, open=context.opened), schema, ways, source, changes)
+        context.shared = shared
+        try:
+            yield
+        finally:
+            context.shared = None

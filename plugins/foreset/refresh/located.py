@@ -11,7 +11,7 @@ from foreset.ir.versions import Version
 from foreset.plan import marks
 from foreset.plan.translate import counts_itself
 from foreset.records.strata import StagedView
-from foreset.refresh.captured import captured_of
+from foreset.refresh.capturing import captured_of
 from foreset.refresh.context import Context
 from foreset.refresh.key_check import pins_of
 from foreset.relations.frames import frame

@@ -20,10 +20,10 @@ from foreset.records.captures import CaptureRecord
 from foreset.records.checks import QualityRecord, Verification
 from foreset.records.events import Listener
 from foreset.records.strata import Asked, StratumRecord
-from foreset.refresh.amending import only_edits
-from foreset.refresh.captured import captures_of
+from foreset.refresh.capturing import captures_of
 from foreset.refresh.committing import told_of_domains
 from foreset.refresh.context import Context, Stopwatch, read_spec
+from foreset.refresh.editing import only_edits
 from foreset.refresh.machine_faults import plain_words
 from foreset.refresh.opening import open_refresh
 from foreset.refresh.record_failure import attempt_told

@@ -269,7 +269,7 @@ def _went_on(found: Directory, failed: Logged) -> bool:
 
 
 def _nothing_moved(found: Directory) -> bool:
-    """As `refresh.captured.nothing_moved` decides, from the marks: Airflow skips the tasks after it."""
+    """As `refresh.capturing.nothing_moved` decides, from the marks: Airflow skips the tasks after it."""
     if found.program is None or found.plan is None or found.plan.rebuild or not found.prev_seq:
         return False
     captures = [found.mark(marks.capture(source.name)) for source in found.program.sources]
