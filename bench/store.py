@@ -74,7 +74,7 @@ def main(count: int) -> None:
             timed(f"Spark appends {size:,} + and {size:,} -", partial(append, size))
         small = rows(spark, 2 * count, 1_000).toArrow()
         seq += 1
-        timed("deltalake appends 1,000 +", lambda: signed.append_arrow(path, small, None, seq, txn()))
+        timed("deltalake appends 1,000 +", lambda: signed.append(path, small, None, seq, txn()))
         measure("203,000 - rows")
         seq += 1
         before = version()

@@ -39,8 +39,8 @@ def places(root: Path) -> Mapping[str, Located]:
     pinned = tuple(PinnedColumn(name, kind, name) for name, kind in kinds.items())
     view = str(root / "view")
     signed.create(view, kinds)
-    signed.append_arrow(view, every, gone.slice(0, 0), 1, txn(1))
-    signed.append_arrow(view, gone.slice(0, 0), gone, 2, txn(2))
+    signed.append(view, every, gone.slice(0, 0), 1, txn(1))
+    signed.append(view, gone.slice(0, 0), gone, 2, txn(2))
     folder = stage(table_of(ROWS, COLUMNS), COLUMNS, str(root / "staged")).path
     assert folder is not None
     here = Located("r", Version.CURRENT, COLUMNS, AtHand(ROWS))
@@ -63,6 +63,6 @@ def counted(root: Path) -> Located:
     path = str(root / "counters")
     counters.create(path, {column.name: str(column.type) for column in COLUMNS})
     for number, rows in enumerate(([(*row, 1, 0) for row in ROWS], [(1, "x", 1, 1)]), 1):
-        counters.append_arrow(path, table_of(rows, (*COLUMNS, *COUNTERS)), number, txn(number))
+        counters.append(path, table_of(rows, (*COLUMNS, *COUNTERS)), number, txn(number))
     here = Located("r", Version.OLD, (*COLUMNS, *COUNTERS))
     return replace(here, place=CountersAt(path, DeltaTable(path).version()))

@@ -36,7 +36,7 @@ POINTS = {
     "captured, not maintained": ("foreset.refresh.runner:maintain", "before"),
     "C3 differential written, stratum not marked": ("foreset.refresh.maintaining:_stage_view", "after"),
     "one stratum of two maintained": ("foreset.refresh.runner:maintain", "after"),
-    "C4 log entry not published": ("foreset.store.signed:append_arrow", "torn"),
+    "C4 log entry not published": ("foreset.store.signed:append", "torn"),
     "C7 reset to the pin, not written": ("foreset.store.write_once:_reset", "after"),
     "C9 verification failed, abort half done": ("foreset.refresh.whole:close_run", "refused"),
     "C13 published, caller not told": ("foreset.refresh.committing:publish", "after"),

@@ -226,15 +226,15 @@ def test_counters_are_sums_for_the_asked_rows_only(spark: SparkSession, layout: 
         return write_once.write_once(run, path, number or None, write, absolute=absolute or not number).version
 
     one = step(0, lambda t: counters.load(
-        path, counted((None, 0.0, 2, 0), ("n", math.nan, 1, 1), ("z", -0.0, 1, 0)), list(KEYS), 1, t))  # fmt: skip
-    two = step(one, lambda t: counters.append_delta(
-        path, counted((None, 0.0, -1, 3), ("z", 0.0, -1, 0)), list(KEYS), 2, t))  # fmt: skip
+        path, counted((None, 0.0, 2, 0), ("n", math.nan, 1, 1), ("z", -0.0, 1, 0)), 1, t))  # fmt: skip
+    two = step(one, lambda t: counters.append(
+        path, counted((None, 0.0, -1, 3), ("z", 0.0, -1, 0)), 2, t))  # fmt: skip
     keys = spark.createDataFrame([(None, -0.0), ("z", 0.0), ("absent", 1.0)], "src string, base double")
     assert summed(counters.read(spark, path, two, list(KEYS), keys)) == [("z", 0.0, 0, 0), (None, 0.0, 1, 3)]
     assert len(summed(counters.read(spark, path, two, list(KEYS)))) == 3
     assert len(summed(counters.read(spark, path, one, list(KEYS), keys, few=False))) == 2
     more = [("new", 2.0, 1, 0), (None, -0.0, 1, -3)]
-    three = step(two, lambda t: counters.rebase(path, two, counted(*more), list(KEYS), 3, t, ["src"]), absolute=True)
+    three = step(two, lambda t: counters.rebase(path, two, counted(*more), 3, t, ["src"]), absolute=True)
     whole = [("n", "nan", 1, 1), ("new", 2.0, 1, 0), (None, 0.0, 2, 0)]
     assert _told(counters.read(spark, path, three, list(KEYS))) == whole
     assert counters.describe(path, three) == counters.Extent(base_rows=3, log_rows=0, log_files=0)
@@ -245,7 +245,7 @@ def test_counters_are_sums_for_the_asked_rows_only(spark: SparkSession, layout: 
     changes = pa.table(columns, arrow.schema_of(kinds))
 
     def in_process(txn: write_once.Txn) -> None:
-        counters.rebase_arrow(path, two, changes, 3, txn, ["src"])
+        counters.rebase(path, two, changes, 3, txn, ["src"])
 
     here = write_once.write_once(opened(layout, "here"), path, two, in_process, absolute=True).version
     assert _told(counters.read(spark, path, here, list(KEYS))) == whole, "in process as in Spark"

@@ -60,7 +60,7 @@ def test_signed_rows_over_many_refreshes(tmp_path: Path, folder: str) -> None:
         sides = [pa.table({"a": pa.array([r[0] for r in s], pa.int64()), "b": pa.array([r[1] for r in s], pa.string())})
                  for s in (plus, minus)]  # fmt: skip
         if plus or minus:
-            signed.append_arrow(path, sides[0], sides[1], seq, txn(seq))
+            signed.append(path, sides[0], sides[1], seq, txn(seq))
         version = DeltaTable(path).version()
         tables = tables_of(BIGINT, STRING)
         parts = inputs.signed_parts(tables, "r", path, version, stored(["a", "b"], [BIGINT, STRING]))

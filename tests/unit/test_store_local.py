@@ -56,7 +56,7 @@ def stage(run: epochs.Run, view: str, plus: pa.Table, minus: pa.Table) -> ViewPi
     signed.create(path, COLUMNS)
     last = manifest.newest(layout.root, layout.group)
     pin = last.views[view].version if last and view in last.views else 0
-    written = write_once.write_once(run, path, pin, lambda txn: signed.append_arrow(path, plus, minus, run.seq, txn))
+    written = write_once.write_once(run, path, pin, lambda txn: signed.append(path, plus, minus, run.seq, txn))
     return ViewPin(layout.relative(path), written.table_id, written.version, COLUMNS,
                    rows=signed.describe(path, written.version).visible, inserted=plus.num_rows, deleted=minus.num_rows,
                    plus_ref=differentials.store(run, view, "plus", plus),
@@ -118,13 +118,13 @@ def test_every_type_comes_back_as_declared(layout: Layout) -> None:
     path = layout.view("wide")
     signed.create(path, columns)
     mark = delta.Mark("write")
-    signed.append_arrow(path, one, None, 1, write_once.Txn("t", 1, mark))
+    signed.append(path, one, None, 1, write_once.Txn("t", 1, mark))
     assert arrow.read(path, 1, list(columns)).schema == schema
-    signed.append_arrow(path, None, one.slice(1), 2, write_once.Txn("t", 2, mark))
+    signed.append(path, None, one.slice(1), 2, write_once.Txn("t", 2, mark))
     (left,) = arrow.read(path, 2, list(columns)).to_pylist()
     assert left["h"] == Decimal("12.345")
     assert math.copysign(1, left["n"][0]) == 1
-    signed.append_arrow(path, None, one.slice(0, 1), 3, write_once.Txn("t", 3, mark))
+    signed.append(path, None, one.slice(0, 1), 3, write_once.Txn("t", 3, mark))
     assert not arrow.read(path, 3, list(columns)).num_rows
     assert signed.describe(path, 3) == signed.Extent(2, 2, 2, 2, signed.describe(path, 3).size)
 
@@ -162,9 +162,9 @@ def test_an_append_that_slips_in_is_noticed_and_taken_out(layout: Layout) -> Non
 
     def disturbed(txn: write_once.Txn) -> None:
         if not tries:
-            signed.append_arrow(path, rows(("intruder", 0.0)), None, 9, write_once.Txn("other", 1, delta.Mark("other")))
+            signed.append(path, rows(("intruder", 0.0)), None, 9, write_once.Txn("other", 1, delta.Mark("other")))
         tries.append(txn)
-        signed.append_arrow(path, rows(("y", 2.0)), None, run.seq, txn)
+        signed.append(path, rows(("y", 2.0)), None, run.seq, txn)
 
     written = write_once.write_once(run, path, 1, disturbed)
     assert len(tries) == 2

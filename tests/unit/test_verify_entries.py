@@ -57,7 +57,7 @@ def test_rows_come_and_go_and_come_back(seed: int, folder: str, tmp_path: Path) 
         came = {row for row in everything - there if rng.random() < 0.5}
         there = (there - gone) | came
         txn = write_once.Txn(f"t{seq}", seq, delta.Mark("write", token=str(seq)))
-        signed.append_arrow(path, table_of(came), table_of(gone), seq, txn)
+        signed.append(path, table_of(came), table_of(gone), seq, txn)
         table = delta.open_table(path)
         assert table is not None
         rows = entries(published(layout, "v", ViewPin("g/v", "id", table.version(), kinds)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -26,11 +26,10 @@ from foreset.relations.located import COUNTERS, Folder, Located, declared, stage
 from foreset.rewrite.edit_views import with_command, without_view
 from foreset.store import counters, exports, manifest, signed, write_once
 from foreset.store.capture.source_pin import RecordedPin
-from foreset.store.clustered import clustered
 from foreset.store.epochs import close_run
 from foreset.store.layout import is_local
 from foreset.store.rows import ManifestRow, StatePin, ViewPin
-from foreset.store.write_once import Txn, Written
+from foreset.store.write_once import Rows, Txn, Written
 
 P = TypeVar("P", ViewPin, StatePin)
 # Up to here rows are written without a Spark job: delta-rs takes a third of the time, but all of them into memory.
@@ -68,33 +67,32 @@ def _write_view(context: Context, view: View) -> ViewPin:
 
 def _written(context: Context, view: View, previous: ViewPin | None) -> Written:
     path, seq, run = context.layout.view(view.name), context.run.seq, context.run
-    order, spark = _order(context, view), context.spark
+    order = _order(context, view)
     plus, minus = (located(context, view.name, version) for version in (Version.PLUS, Version.MINUS))
     if view.given is not None:
         return _written_whole(context, view, view.given, previous)
     if previous is None:
         signed.create(path, declared(view.columns))
-        return write_once.write_once(run, path, None, _load(context, path, plus, order), absolute=True)
+
+        def load(txn: Txn) -> None:
+            signed.load(path, _rows(context, plus, order, here=_few(context, plus)), seq, txn)
+
+        return write_once.write_once(run, path, None, load, absolute=True)
     path = context.layout.resolve(previous.path)
     extent = signed.describe(path, previous.version, context.opened)
     if signed.Threshold().passed(extent, plus.rows or 0, minus.rows or 0):
 
         def rebase(txn: Txn) -> None:
-            if _few(context, plus, minus) and previous.rows <= IN_PROCESS_ROWS:
-                signed.rebase_arrow(path, previous.version, table(plus), table(minus), seq, txn, order)
-                return
-            came, went = (None if one.empty else frame(spark, one) for one in (plus, minus))
+            here = _few(context, plus, minus) and previous.rows <= IN_PROCESS_ROWS
+            came, went = (None if one.empty else _rows(context, one, here=here) for one in (plus, minus))
             signed.rebase(path, previous.version, came, went, seq, txn, order)
 
         return write_once.write_once(run, path, previous.version, rebase, absolute=True)
 
     def append(txn: Txn) -> None:
-        if _few(context, plus, minus):
-            came, went = (clustered(table(one), order) for one in (plus, minus))
-            signed.append_arrow(path, came, went, seq, txn)
-        else:
-            frames = (None if one.empty else signed.ordered(frame(spark, one), order) for one in (plus, minus))
-            signed.append(path, next(frames), next(frames), seq, txn)
+        here = _few(context, plus, minus)
+        came, went = (None if one.empty else _rows(context, one, order, here=here) for one in (plus, minus))
+        signed.append(path, came, went, seq, txn)
 
     return write_once.write_once(run, path, previous.version, append)
 
@@ -107,7 +105,7 @@ def _written_whole(context: Context, view: View, given: Collection[Row], previou
         signed.create(path, declared(view.columns))
 
     def load(txn: Txn) -> None:
-        signed.load_arrow(path, rows, run.seq, txn)
+        signed.load(path, rows, run.seq, txn)
 
     return write_once.write_once(run, path, previous.version if previous else None, load, absolute=True)
 
@@ -117,14 +115,9 @@ def _order(context: Context, view: View) -> tuple[str, ...]:
     return tuple(view.columns[place].name for place in laid_out(view, context.layering))
 
 
-def _load(context: Context, path: str, plus: Located, order: Sequence[str]) -> Callable[[Txn], None]:
-    def load(txn: Txn) -> None:
-        if _few(context, plus):
-            signed.load_arrow(path, clustered(table(plus), order), context.run.seq, txn)
-            return
-        signed.load(path, signed.ordered(frame(context.spark, plus), order), context.run.seq, txn)
-
-    return load
+def _rows(context: Context, one: Located, order: Sequence[str] = (), *, here: bool) -> Rows:
+    """What is to be written, in this process or in Spark."""
+    return signed.ordered(table(one) if here else frame(context.spark, one), order)
 
 
 def _changes_of_counters(context: Context) -> dict[str, tuple[StatePin | None, StagedFile]]:
@@ -149,7 +142,7 @@ def _ended(writing: Mapping[str, Future[P]]) -> dict[str, P]:
 
 def _write_counters(context: Context, view: str, before: StatePin | None, changes: StagedFile) -> StatePin:
     columns = context.view(view).columns
-    names, seq, run = [column.name for column in columns], context.run.seq, context.run
+    seq, run = context.run.seq, context.run
     if before is not None and not changes.rows:
         return before
     change = staged(view, Version.CURRENT, (*columns, *COUNTERS), changes)
@@ -157,16 +150,10 @@ def _write_counters(context: Context, view: str, before: StatePin | None, change
     path = context.layout.state(view) if before is None else context.layout.resolve(before.path)
 
     def load(txn: Txn) -> None:
-        if _few(context, change):
-            counters.load_arrow(path, clustered(table(change), order), seq, txn)
-            return
-        counters.load(path, signed.ordered(frame(context.spark, change), order), names, seq, txn)
+        counters.load(path, _rows(context, change, order, here=_few(context, change)), seq, txn)
 
     def append(txn: Txn) -> None:
-        if _few(context, change):
-            counters.append_arrow(path, table(change), seq, txn)
-            return
-        counters.append_delta(path, frame(context.spark, change), names, seq, txn)
+        counters.append(path, _rows(context, change, here=_few(context, change)), seq, txn)
 
     if before is None:
         counters.create(path, declared(columns))
@@ -174,10 +161,8 @@ def _write_counters(context: Context, view: str, before: StatePin | None, change
     elif (extent := counters.describe(path, before.version, context.opened)).passed(changes.rows):
 
         def rebase(txn: Txn) -> None:
-            if _few(context, change) and extent.rows <= IN_PROCESS_ROWS:
-                counters.rebase_arrow(path, before.version, table(change), seq, txn, order)
-                return
-            counters.rebase(path, before.version, frame(context.spark, change), names, seq, txn, order)
+            here = _few(context, change) and extent.rows <= IN_PROCESS_ROWS
+            counters.rebase(path, before.version, _rows(context, change, here=here), seq, txn, order)
 
         written = write_once.write_once(run, path, before.version, rebase, absolute=True)
     else:

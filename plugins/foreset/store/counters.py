@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from foreset.store import delta, write_once
+from foreset.store import arrow, delta
 from foreset.store.canonical import canonical, same_row
 from foreset.store.quoting import ticked
 from foreset.store.scans import table_at
 from foreset.store.signed import ordered
+from foreset.store.write_once import Rows, Txn, ensure_table, put
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,40 +31,32 @@ BROADCAST_ROWS = 500_000
 
 def create(path: str, columns: Mapping[str, str]) -> None:
     """An empty table of counters for rows of these columns."""
-    write_once.ensure_table(path, {**columns, **HIDDEN}, partition_by=(SEQ,))
+    ensure_table(path, {**columns, **HIDDEN}, partition_by=(SEQ,))
 
 
-def load(path: str, counts: DataFrame, columns: Sequence[str], seq: int, txn: write_once.Txn) -> None:
-    """Replace all counters: after a build, or a change of the rules."""
-    _write(counts, path, columns, seq, txn, mode="overwrite")
+def load(path: str, counts: Rows, seq: int, txn: Txn) -> None:
+    """Replace all counters, after a build or a change of the rules: the columns, then `_base` and `_recursive`."""
+    put(_entries(counts, seq), path, txn, (SEQ,), anew=True)
 
 
-def append_delta(path: str, counts: DataFrame, columns: Sequence[str], seq: int, txn: write_once.Txn) -> None:
-    """Append one refresh's differences: the columns, then `_base` and `_recursive`."""
-    _write(counts, path, columns, seq, txn, mode="append")
+def append(path: str, counts: Rows, seq: int, txn: Txn) -> None:
+    """Append one refresh's differences, in the same form."""
+    put(_entries(counts, seq), path, txn, (SEQ,), anew=False)
 
 
-def load_arrow(path: str, counts: pa.Table, seq: int, txn: write_once.Txn) -> None:
-    """`load` for entries that are here: the columns, then `_base` and `_recursive`; no Spark job."""
-    delta.replace_exactly(txn.target(path), _entries(counts, seq), txn.mark, {txn.app_id: txn.version})
-
-
-def append_arrow(path: str, counts: pa.Table, seq: int, txn: write_once.Txn) -> None:
-    """`append_delta` for entries that are here."""
+def _entries(counts: Rows, seq: int) -> Rows:
     import pyarrow as pa
 
-    table = txn.target(path)
-    schema = pa.schema(table.schema())
-    entries = _entries(counts, seq).select(schema.names).cast(schema)
-    delta.append_exactly(table, entries, txn.mark, {txn.app_id: txn.version})
+    if isinstance(counts, pa.Table):
+        return arrow.canonical_table(counts).append_column(SEQ, pa.array([seq] * counts.num_rows, pa.int64()))
+    from pyspark.sql import functions as sf
+
+    numbers = [sf.col(name).cast("bigint").alias(name) for name in STORED.values()]
+    return counts.select(*canonical(counts, _keys(counts.columns)), *numbers, sf.lit(seq).cast("bigint").alias(SEQ))
 
 
-def _entries(counts: pa.Table, seq: int) -> pa.Table:
-    import pyarrow as pa
-
-    from foreset.store.arrow import canonical_table
-
-    return canonical_table(counts).append_column(SEQ, pa.array([seq] * counts.num_rows, pa.int64()))
+def _keys(names: Sequence[str]) -> list[str]:
+    return [name for name in names if name not in STORED.values()]
 
 
 def read(
@@ -87,41 +80,31 @@ def read(
         wanted = sf.broadcast(wanted) if few else wanted
         match = same_row(entries, wanted, [(name, f"_k_{i}") for i, name in enumerate(columns)])
         entries = entries.join(wanted, match, "left_semi")
-    sums = [sf.sum(name).alias(name) for name in STORED.values()]
-    return entries.groupBy(*map(ticked, columns)).agg(*sums)
+    return _sums(entries, columns)
 
 
-def rebase(
-    path: str,
-    version: int,
-    counts: DataFrame,
-    columns: Sequence[str],
-    seq: int,
-    txn: write_once.Txn,
-    order: Sequence[str],
-) -> None:
+def rebase(path: str, version: int, counts: Rows, seq: int, txn: Txn, order: Sequence[str]) -> None:
     """Append and compact in one version: one entry for each row, none where both counters are zero."""
-    from pyspark.sql import functions as sf
-
-    names = [*columns, *STORED.values()]
-    stored = table_at(counts.sparkSession, path, version).select(*map(ticked, names))
-    entries = stored.unionByName(counts.select(*canonical(counts, columns), *STORED.values()))
-    sums = entries.groupBy(*map(ticked, columns)).agg(*(sf.sum(name).alias(name) for name in STORED.values()))
-    kept = sums.where((sf.col("_base") != 0) | (sf.col("_recursive") != 0))
-    load(path, ordered(kept, order), columns, seq, txn)
-
-
-def rebase_arrow(
-    path: str, version: int, counts: pa.Table, seq: int, txn: write_once.Txn, order: Sequence[str]
-) -> None:
-    """The same for entries that fit into this process."""
     import pyarrow as pa
 
-    from foreset.store import arrow
-    from foreset.store.clustered import clustered
+    kept: Rows
+    if isinstance(counts, pa.Table):
+        stored = arrow.read_plain(path, version, counts.column_names).cast(counts.schema)
+        kept = _summed(pa.concat_tables([stored, arrow.canonical_table(counts)]))
+    else:
+        from pyspark.sql import functions as sf
 
-    stored = arrow.read_plain(path, version, counts.column_names).cast(counts.schema)
-    load_arrow(path, clustered(_summed(pa.concat_tables([stored, arrow.canonical_table(counts)])), order), seq, txn)
+        columns = _keys(counts.columns)
+        before = table_at(counts.sparkSession, path, version).select(*map(ticked, [*columns, *STORED.values()]))
+        entries = before.unionByName(counts.select(*canonical(counts, columns), *STORED.values()))
+        kept = _sums(entries, columns).where((sf.col("_base") != 0) | (sf.col("_recursive") != 0))
+    load(path, ordered(kept, order), seq, txn)
+
+
+def _sums(entries: DataFrame, columns: Sequence[str]) -> DataFrame:
+    from pyspark.sql import functions as sf
+
+    return entries.groupBy(*map(ticked, columns)).agg(*(sf.sum(name).alias(name) for name in STORED.values()))
 
 
 def _summed(entries: pa.Table) -> pa.Table:
@@ -132,7 +115,7 @@ def _summed(entries: pa.Table) -> pa.Table:
     from foreset.store import scratch
 
     sums = list(STORED.values())
-    keys = [name for name in entries.column_names if name not in sums]
+    keys = _keys(entries.column_names)
     # Positions as names: whatever the columns are called, nothing of theirs gets into the text.
     places = [f"c{i}" for i in range(len(keys))]
     numbered = entries.select([*keys, *sums]).rename_columns([*places, "b", "r"])
@@ -176,14 +159,3 @@ def describe(path: str, version: int, open_at: delta.OpenAt = delta.open_table) 
     base = [file["num_records"] for file in files if file[f"partition.{SEQ}"] == first]
     log = [file["num_records"] for file in files if file[f"partition.{SEQ}"] != first]
     return Extent(sum(base), sum(log), len(log))
-
-
-def _write(counts: DataFrame, path: str, columns: Sequence[str], seq: int, txn: write_once.Txn, *, mode: str) -> None:
-    from pyspark.sql import functions as sf
-
-    numbers = [sf.col(name).cast("bigint").alias(name) for name in STORED.values()]
-    rows = counts.select(*canonical(counts, columns), *numbers, sf.lit(seq).cast("bigint").alias(SEQ))
-    writer = rows.write.format("delta").mode(mode).partitionBy(SEQ).options(**txn.options())
-    if mode == "overwrite":
-        writer = writer.option("overwriteSchema", "true")
-    writer.save(path)

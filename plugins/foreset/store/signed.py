@@ -13,16 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING
 
-from foreset.store import delta, write_once
-from foreset.store.canonical import canonical, same_row
+from foreset.store import arrow, delta
+from foreset.store.canonical import canonical, same_row, without
+from foreset.store.clustered import clustered
 from foreset.store.delta import SEQ, SIGN
 from foreset.store.quoting import ticked
 from foreset.store.scans import table_at
+from foreset.store.write_once import Rows, Txn, ensure_table, put
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 HIDDEN = {SIGN: "tinyint", SEQ: "bigint"}
@@ -73,38 +75,20 @@ def create(path: str, columns: Mapping[str, str]) -> None:
     """An empty signed table for rows of these columns (Spark type names)."""
     if clash := set(columns) & set(HIDDEN):
         raise ValueError(f"a view cannot have a column named {min(clash)}")
-    write_once.ensure_table(path, {**columns, **HIDDEN}, partition_by=(SIGN, SEQ))
+    ensure_table(path, {**columns, **HIDDEN}, partition_by=(SIGN, SEQ))
 
 
-def load(path: str, rows: DataFrame, seq: int, txn: write_once.Txn) -> None:
+def load(path: str, rows: Rows, seq: int, txn: Txn) -> None:
     """Replace all rows: a first load, or a rebuild whose columns may differ."""
-    _write(_signed(rows, rows.columns, 1, seq), path, txn, mode="overwrite")
+    put(_signed(rows, 1, seq), path, txn, (SIGN, SEQ), anew=True)
 
 
-def load_arrow(path: str, rows: pa.Table, seq: int, txn: write_once.Txn) -> None:
-    """The same for rows that are already here, without a Spark job."""
-    delta.replace_exactly(txn.target(path), _signed_arrow(rows, 1, seq), txn.mark, {txn.app_id: txn.version})
-
-
-def append(path: str, plus: DataFrame | None, minus: DataFrame | None, seq: int, txn: write_once.Txn) -> None:
-    """Append one refresh's exact differential, as one version."""
-    parts = [_signed(frame, frame.columns, sign, seq) for frame, sign in ((plus, 1), (minus, -1)) if frame is not None]
+def append(path: str, plus: Rows | None, minus: Rows | None, seq: int, txn: Txn) -> None:
+    """Append one refresh's exact differential, as one version; both sides are here, or both in Spark."""
+    parts = [_signed(rows, sign, seq) for rows, sign in ((plus, 1), (minus, -1)) if not _known_empty(rows)]
     if not parts:
         raise ValueError("an empty differential is not written at all")
-    _write(parts[0] if len(parts) == 1 else parts[0].unionByName(parts[1]), path, txn, mode="append")
-
-
-def append_arrow(path: str, plus: pa.Table | None, minus: pa.Table | None, seq: int, txn: write_once.Txn) -> None:
-    """The same for differentials that are already here: 10 ms instead of a Spark job."""
-    import pyarrow as pa
-
-    table = txn.target(path)
-    schema = pa.schema(table.schema())
-    sides = ((rows, sign) for rows, sign in ((plus, 1), (minus, -1)) if rows is not None and rows.num_rows)
-    parts = [_signed_arrow(rows, sign, seq).select(schema.names).cast(schema) for rows, sign in sides]
-    if not parts:
-        raise ValueError("an empty differential is not written at all")
-    delta.append_exactly(table, pa.concat_tables(parts), txn.mark, {txn.app_id: txn.version})
+    put(reduce(_both, parts), path, txn, (SIGN, SEQ), anew=False)
 
 
 def read(
@@ -128,42 +112,30 @@ def read(
 
 
 def rebase(
-    path: str,
-    version: int,
-    plus: DataFrame | None,
-    minus: DataFrame | None,
-    seq: int,
-    txn: write_once.Txn,
-    order: Sequence[str] = (),
+    path: str, version: int, plus: Rows | None, minus: Rows | None, seq: int, txn: Txn, order: Sequence[str] = ()
 ) -> None:
     """Append and compact in one version: what a refresh does when the threshold is passed."""
-    from foreset.store.canonical import without
-
-    frame = plus if plus is not None else minus
-    assert frame is not None, "an empty differential is not written at all"
-    columns = frame.columns
-    rows = read(frame.sparkSession, path, version, columns)
-    if minus is not None:
-        rows = without(rows, minus, columns)
-    load(path, ordered(rows if plus is None else rows.unionByName(plus), order), seq, txn)
-
-
-def rebase_arrow(
-    path: str, version: int, plus: pa.Table, minus: pa.Table, seq: int, txn: write_once.Txn, order: Sequence[str] = ()
-) -> None:
-    """The same for rows that fit into this process."""
     import pyarrow as pa
 
-    from foreset.store import arrow
-    from foreset.store.clustered import clustered
+    some = plus if plus is not None else minus
+    assert some is not None, "an empty differential is not written at all"
+    rows: Rows
+    if isinstance(some, pa.Table):
+        rows = arrow.read(path, version, some.column_names).cast(some.schema)
+        rows = rows if minus is None else arrow.difference(rows, minus)
+    else:
+        rows = read(some.sparkSession, path, version, some.columns)
+        rows = rows if minus is None else without(rows, minus, some.columns)
+    load(path, ordered(rows if plus is None else _both(rows, plus), order), seq, txn)
 
-    rows = arrow.difference(arrow.read(path, version, plus.column_names).cast(plus.schema), minus)
-    load_arrow(path, clustered(pa.concat_tables([rows, plus]), order), seq, txn)
 
+def ordered(rows: Rows, order: Sequence[str]) -> Rows:
+    """Rows, or each file of them, in the order of these columns: what is looked up together lies together."""
+    import pyarrow as pa
 
-def ordered(frame: DataFrame, order: Sequence[str]) -> DataFrame:
-    """Each file of a frame in the order of these columns: what is looked up together lies together."""
-    return frame.sortWithinPartitions(*map(ticked, order)) if order else frame
+    if isinstance(rows, pa.Table):
+        return clustered(rows, order)
+    return rows.sortWithinPartitions(*map(ticked, order)) if order else rows
 
 
 def describe(path: str, version: int, open_at: delta.OpenAt = delta.open_table) -> Extent:
@@ -183,25 +155,25 @@ def describe(path: str, version: int, open_at: delta.OpenAt = delta.open_table) 
     )
 
 
-def _signed(frame: DataFrame, columns: Sequence[str], sign: int, seq: int) -> DataFrame:
-    from pyspark.sql import functions as sf
-
-    return frame.select(
-        *canonical(frame, columns), sf.lit(sign).cast("tinyint").alias(SIGN), sf.lit(seq).cast("bigint").alias(SEQ)
-    )
-
-
-def _signed_arrow(rows: pa.Table, sign: int, seq: int) -> pa.Table:
+def _signed(rows: Rows, sign: int, seq: int) -> Rows:
     import pyarrow as pa
 
-    from foreset.store.arrow import canonical_table
+    if isinstance(rows, pa.Table):
+        data = arrow.canonical_table(rows).append_column(SIGN, pa.array([sign] * rows.num_rows, pa.int8()))
+        return data.append_column(SEQ, pa.array([seq] * rows.num_rows, pa.int64()))
+    from pyspark.sql import functions as sf
 
-    data = canonical_table(rows).append_column(SIGN, pa.array([sign] * rows.num_rows, pa.int8()))
-    return data.append_column(SEQ, pa.array([seq] * rows.num_rows, pa.int64()))
+    marks = sf.lit(sign).cast("tinyint").alias(SIGN), sf.lit(seq).cast("bigint").alias(SEQ)
+    return rows.select(*canonical(rows, rows.columns), *marks)
 
 
-def _write(frame: DataFrame, path: str, txn: write_once.Txn, *, mode: str) -> None:
-    writer = frame.write.format("delta").mode(mode).partitionBy(SIGN, SEQ).options(**txn.options())
-    if mode == "overwrite":
-        writer = writer.option("overwriteSchema", "true")
-    writer.save(path)
+def _both(one: Rows, other: Rows) -> Rows:
+    import pyarrow as pa
+
+    return pa.concat_tables([one, other]) if isinstance(one, pa.Table) else one.unionByName(other)
+
+
+def _known_empty(rows: Rows | None) -> bool:
+    import pyarrow as pa
+
+    return rows is None or (isinstance(rows, pa.Table) and not rows.num_rows)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from foreset.errors import EnvironmentFault
 from foreset.store import delta, manifest
@@ -32,10 +32,13 @@ from foreset.store.protocol import (
 )
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from deltalake import DeltaTable
+    from pyspark.sql import DataFrame
 
     from foreset.store.epochs import Run
 
+Rows: TypeAlias = "pa.Table | DataFrame"  # in this process, or in Spark
 MAX_TRIES = 20
 RECENT = 50
 
@@ -75,6 +78,22 @@ def ensure_table(
     """Create the table if there is none; its version 0 is the ground of a first load. Says the head."""
     mark = delta.Mark("create", run.layout.group, run.epoch, run.refresh_id, run.attempt_id) if run else None
     return delta.create_table(path, columns, partition_by=partition_by, mark=mark).version()
+
+
+def put(rows: Rows, path: str, txn: Txn, partition_by: Sequence[str], *, anew: bool) -> None:
+    """Write rows as one version, beside those that are there or instead of all; what is here needs no Spark job."""
+    import pyarrow as pa
+
+    if not isinstance(rows, pa.Table):
+        writer = rows.write.format("delta").mode("overwrite" if anew else "append").partitionBy(*partition_by)
+        writer = writer.options(**txn.options())
+        (writer.option("overwriteSchema", "true") if anew else writer).save(path)
+    elif anew:
+        delta.replace_exactly(txn.target(path), rows, txn.mark, {txn.app_id: txn.version})
+    else:
+        table = txn.target(path)
+        schema = pa.schema(table.schema())
+        delta.append_exactly(table, rows.select(schema.names).cast(schema), txn.mark, {txn.app_id: txn.version})
 
 
 def write_once(
