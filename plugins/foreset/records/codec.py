@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from foreset.records import versioned
@@ -68,7 +68,9 @@ def from_plain(kind: type[R], data: object, what: str) -> R:
 
 # ---------------------------------------------------------------- writing
 def _plain(value: object) -> Any:  # noqa: ANN401 - whatever JSON holds
-    if isinstance(value, Mapping):
+    if value is None or type(value) in _NAMED:
+        return value
+    if isinstance(value, (dict, Mapping)):
         return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, (tuple, list)):
         return [_plain(inner) for inner in value]
@@ -82,24 +84,20 @@ def _keys(kind: type[DataclassInstance]) -> tuple[tuple[str, str], ...]:
 
 # ---------------------------------------------------------------- reading
 def _record(kind: type[R], data: object) -> R:
-    if not isinstance(data, Mapping):
+    if not isinstance(data, (dict, Mapping)):
         raise Misread("is no record")
     readers, needed = _readers(kind)
     values = {}
     for key, value in data.items():
         if (reader := readers.get(key)) is not None:
-            values[key] = _inside(key, reader, value)
+            try:  # not in a function of its own: the history of a group has thousands of values
+                values[key] = reader(value)
+            except Misread as fault:
+                raise fault.within(key) from None
     for name in needed:
         if name not in values:
             raise Misread("is missing", name)
     return kind(**values)
-
-
-def _inside(key: str, reader: Reader, value: object) -> Any:  # noqa: ANN401 - of the field's type
-    try:
-        return reader(value)
-    except Misread as fault:
-        raise fault.within(key) from None
 
 
 @functools.cache
@@ -156,10 +154,20 @@ def _scalar(kind: type, value: object) -> object:
 def _sequence(inner: Reader, value: object) -> tuple[Any, ...]:
     if not isinstance(value, (list, tuple)):
         raise Misread(f"is {value!r}, not a list")
-    return tuple(_inside(str(place), inner, one) for place, one in enumerate(value))
+    return tuple(_each(inner, enumerate(value)).values())
 
 
 def _mapping(inner: Reader, value: object) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, (dict, Mapping)):
         raise Misread(f"is {value!r}, not a mapping")
-    return {key: _inside(key, inner, one) for key, one in value.items()}
+    return _each(inner, value.items())
+
+
+def _each(inner: Reader, entries: Iterable[tuple[Any, object]]) -> dict[Any, Any]:
+    found = {}
+    for key, value in entries:
+        try:
+            found[key] = inner(value)
+        except Misread as fault:
+            raise fault.within(str(key)) from None
+    return found
