@@ -147,6 +147,17 @@ def test_tables_with_local_times_are_read_here(tmp_path: Path, way) -> None:
     assert (plain(found.plus), plain(found.minus)) == ({(3, when)}, {(1, when)})
 
 
+def test_the_feed_is_read_from_the_table_that_the_origin_has_opened(tmp_path: Path, monkeypatch) -> None:
+    path = str(tmp_path / "t")
+    for value in (1, 2):
+        write_deltalake(path, pa.table({"a": pa.array([value], pa.int32())}), mode="append", configuration=FEED)
+    real, at = DeltaTable.__init__, []
+    monkeypatch.setattr(DeltaTable, "__init__", lambda self, *a, **k: at.append(k["version"]) or real(self, *a, **k))
+    found = difference_here(origin_of(tmp_path, ["a"], 1), Feed(0, 1), source_of(["a"]))
+    assert found is not None
+    assert (plain(found.plus), at) == ({(2,)}, [1])
+
+
 def test_versions_of_another_shape_are_compared_as_declared(tmp_path: Path) -> None:
     """A column that came later was NULL, and a narrower type holds the same values; partitions are columns too."""
     path = str(tmp_path / "t")

@@ -76,7 +76,7 @@ def _record(context: Context, source: Source, captured: Captured) -> CaptureReco
         reason=captured.reason,
         inserted=counts.inserted,
         deleted=counts.deleted,
-        rows=rows_in_log(context.layout.root, source, captured.pin.version),
+        rows=rows_in_log(context.layout.root, source, captured.pin.version, context.opened),
         taken_whole=captured.counts is None,
         moved=not isinstance(captured.way, Unchanged),
         degraded=captured.degraded,

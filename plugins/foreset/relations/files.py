@@ -52,7 +52,9 @@ def plain(located: Located, open_at: delta.OpenAt = delta.open_table) -> Plain:
             return arrow.table(located, open_at)
 
 
-def rows_in_log(root: str, source: Source, version: int | None = None) -> int | None:
+def rows_in_log(
+    root: str, source: Source, version: int | None = None, open_at: delta.OpenAt = delta.open_table
+) -> int | None:
     """Rows of a source at a version (the newest without one), as its log says it; None where nothing says it."""
     if source.view is not None:
         group, _, view = source.view.partition(".")
@@ -61,7 +63,7 @@ def rows_in_log(root: str, source: Source, version: int | None = None) -> int | 
     path = table_path(root, str(source.table))
     try:
         with delta.reading(path):
-            table = delta.open_table(path, version)
+            table = delta.open_table(path) if version is None else open_at(path, version)
             return None if table is None else delta.rows_in(delta.listed_files(table))
     except delta.SparkOnly:  # sizes are a help, not a need
         return None

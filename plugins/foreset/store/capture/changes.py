@@ -71,16 +71,15 @@ def _small(origin: TableOrigin, way: Feed | SnapshotDiff) -> bool:
 
 
 def _of_table(origin: TableOrigin, way: Feed | SnapshotDiff, columns: tuple[Column, ...]) -> Changes | None:
-    from deltalake import DeltaTable
-
     names = tuple(column.name for column in origin.pin().columns)  # as the table writes them
-    table = DeltaTable(origin.table.path, version=way.upto)
-    if not _readable(table):
+    table = origin.opened(origin.table.path, way.upto)
+    if table is None or not _readable(table):
         return None
     if isinstance(way, Feed):
         signed = _feed(table, way, names, columns)
     else:
-        signed = _differing(DeltaTable(origin.table.path, version=way.after), table, names, columns)
+        old = origin.opened(origin.table.path, way.after)
+        signed = None if old is None else _differing(old, table, names, columns)
     if signed is None:
         return None
     return Changes(signed, table.to_pyarrow_dataset(), names, delta.rows_in(delta.listed_files(table)))

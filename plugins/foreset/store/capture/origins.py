@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from foreset.errors import SourceError
 from foreset.ir.program import Source
 from foreset.ir.types import fits, parse_type
-from foreset.store import manifest, signed
+from foreset.store import delta, manifest, signed
 from foreset.store.capture import errors
 from foreset.store.capture.feed import NET, read_feed, read_version
 from foreset.store.capture.log import Commit, Metadata
@@ -64,11 +64,12 @@ def open_origin(
         return _open_view(spark, source, root, version, used_by)
     if source.table is None:
         raise SourceError(f"source `{source.name}` names no table", "give it `table:` or `view:` in the spec")
+    opened = delta.Opened()
     try:
-        table = open_table(source.name, table_path(root, source.table), spark, version)
+        table = open_table(source.name, table_path(root, source.table), spark, version, opened)
     except errors.NoSuchTable as missing:
         raise missing.advised(_near(root, source.table)) from missing
-    return TableOrigin(spark, source, table, used_by)
+    return TableOrigin(spark, source, table, used_by, opened)
 
 
 def _near(root: str, table: str) -> str:
@@ -85,6 +86,7 @@ class TableOrigin:
     source: Source
     table: SourceTable
     used_by: tuple[str, ...]
+    opened: delta.Opened
 
     @property
     def place(self) -> str:

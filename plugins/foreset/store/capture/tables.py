@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from foreset.session.lazy import may_reach_more
+from foreset.store import delta
 from foreset.store.capture.log import Metadata
 from foreset.store.capture.spark_log import open_with_spark
 from foreset.store.capture.versions import SourceTable, fault_of
-from foreset.store.delta import listed_files
 from foreset.store.layout import is_local
 
 if TYPE_CHECKING:
@@ -21,16 +21,24 @@ if TYPE_CHECKING:
 _MOST_LOOKUPS = 10_000  # more files than this are not looked for one by one: the read itself will tell
 
 
-def open_table(name: str, path: str, spark: SparkSession | None = None, version: int | None = None) -> SourceTable:
+def open_table(
+    name: str,
+    path: str,
+    spark: SparkSession | None = None,
+    version: int | None = None,
+    open_at: delta.OpenAt = delta.open_table,
+) -> SourceTable:
     """The table of source `name` at `version` (default: the newest)."""
     from deltalake import DeltaTable
     from deltalake.exceptions import TableNotFoundError
 
     try:
-        table = DeltaTable(path, version=version)
+        table = None if version is None else open_at(path, version)
+        if table is None:  # the newest; or it is not there, and this says why
+            table = DeltaTable(path, version=version)
         found = table.metadata()
         metadata = Metadata(str(found.id), table.schema().to_json(), dict(found.configuration))
-        size = sum(file["size_bytes"] for file in listed_files(table))
+        size = sum(file["size_bytes"] for file in delta.listed_files(table))
         return SourceTable(name, path, table.version(), metadata, size, ArrowLog(path, _filesystem(path)))
     except Exception as error:
         if spark is not None and _worth_asking(spark, path, error):
