@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 from foreset.errors import Fenced, UsageError
 from foreset.ir.edits import Edit
@@ -58,6 +59,19 @@ def test_a_row_comes_back_as_it_was(layout: Layout) -> None:
 
 def seqs(layout: Layout, **wanted: int) -> list[int]:
     return [row.seq for row in manifest.history(layout.root, layout.group, **wanted)]
+
+
+def test_a_row_is_read_from_its_file_once_and_a_later_one_is_seen(layout: Layout, monkeypatch) -> None:
+    real, read = parquet.ParquetFile, []
+    monkeypatch.setattr(parquet, "ParquetFile", lambda file: read.append(file) or real(file))
+    for seq in (1, 2):
+        assert manifest.commit(layout, row_of(opened(layout, f"r{seq}"))) == Committed(seq)
+        for _ in range(3):
+            newest = manifest.newest(layout.root, layout.group)
+            assert newest is not None
+            assert (newest.seq, newest.refresh_id) == (seq, f"r{seq}")
+            assert seqs(layout) == list(range(1, seq + 1))
+        assert len(read) == seq
 
 
 def test_seqs_follow_each_other_and_the_newest_is_found_behind_a_checkpoint(layout: Layout) -> None:

@@ -9,6 +9,7 @@ without a word.
 
 from __future__ import annotations
 
+import functools
 import random
 import time
 from collections.abc import Iterator
@@ -239,8 +240,15 @@ def _select(table: DeltaTable, column: str, value: int | str) -> list[ManifestRo
 
 
 def _decoded(table: DeltaTable, files: list[dict[str, Any]]) -> list[ManifestRow]:
+    root = normal_root(table.table_uri)
+    return [row for file in files for row in _rows_of(root, file["path"])]
+
+
+@functools.lru_cache(maxsize=1024)  # a refresh asks some sixteen times for its last rows
+def _rows_of(root: str, file: str) -> tuple[ManifestRow, ...]:
+    """The rows in a file of the table: what is written under a name of Delta's is never written again."""
     import pyarrow.parquet as pq
 
-    system, inner = filesystem(normal_root(table.table_uri))
-    tables = (pq.ParquetFile(system.open_input_file(join(inner, file["path"]))).read() for file in files)
-    return [rows.decode(data) for one in tables for data in one.to_pylist()]
+    system, inner = filesystem(root)
+    found = pq.ParquetFile(system.open_input_file(join(inner, file))).read()
+    return tuple(rows.decode(data) for data in found.to_pylist())
