@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from foreset.backends.spark.functions import compile_call
-from foreset.backends.spark.terms import known_type, literal_column
+from foreset.backends.spark.terms import literal_column
 from foreset.ir.aggregates import STATE, Accumulator, Aggregation, Fold, InPython, Kind, Part
 from foreset.ir.terms import Call, Const, Term, Var
 from foreset.ir.types import BIGINT, DOUBLE, Type
 from foreset.store.spark_values import literal, without_zone
 from foreset.store.types import column_names, spark_type
+from foreset.values.terms import known_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

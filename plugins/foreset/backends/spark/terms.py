@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from foreset.backends.spark.functions import compile_call
-from foreset.ir.functions import type_of
 from foreset.ir.rules import Comparison, Test
 from foreset.ir.terms import Call, Const, Term, Var
 from foreset.ir.types import Type, widen
 from foreset.store.spark_values import literal
 from foreset.store.types import spark_type
+from foreset.values.terms import known_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -46,13 +46,6 @@ def term_column(term: Term, bound: Bound, types: Types) -> Column:
 def literal_column(constant: Const) -> Column:
     """A constant in its own type."""
     return literal(constant.value, constant.type)
-
-
-def known_type(term: Term, types: Types) -> Type:
-    """The type of a term that analysis has passed."""
-    kind = type_of(term, types)
-    assert kind is not None, f"{term} has no type"
-    return kind
 
 
 def comparison(test: Comparison, bound: Bound, types: Types) -> Column:
