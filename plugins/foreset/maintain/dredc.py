@@ -9,7 +9,7 @@ a counter, where `dred` must join. Counting alone would keep unfounded cycles.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Set
 
 from foreset.ir.rules import Rule
 from foreset.ir.steps import (
@@ -29,7 +29,7 @@ from foreset.ir.steps import (
 )
 from foreset.ir.strata import Stratum
 from foreset.ir.versions import Version
-from foreset.maintain.differentiate import gained, gained_in_round, is_recursive, lost, lost_in_round
+from foreset.maintain.differentiate import Flip, gained, gained_in_round, is_recursive, lost, lost_in_round
 from foreset.maintain.flips import Flips
 
 
@@ -49,15 +49,21 @@ def counts(view: str, own: frozenset[str], sign: int, rules: Iterable[tuple[Rule
     return tuple(part for part in found if part.rules)
 
 
-def _delete(stratum: Stratum, flips: Flips) -> tuple[Step, ...]:
-    own = frozenset(stratum.names)
-    first: list[Count] = []
-    later: list[Count] = []
+def _tallies(
+    stratum: Stratum, flips: Flips, sign: int, changed: Callable[[Rule, Set[str]], Iterable[tuple[Rule, Flip]]],
+    in_round: Callable[[Rule, Set[str]], Iterable[Rule]],
+) -> tuple[Tally, Tally]:  # fmt: skip
+    """Of the derivations that changes of lower relations end or begin, and of those of each round after."""
+    own, first, later = frozenset(stratum.names), list[Count](), list[Count]()
     for view in stratum.views:
-        ended = [(rule, flips.noted(*found)) for rule in view.rules for found in lost(rule, own)]
-        first += counts(view.name, own, -1, ended)
-        rounds = [(rule, variant) for rule in view.rules for variant in lost_in_round(rule, own)]
-        later += counts(view.name, own, -1, rounds)
+        pairs = ((rule, flips.noted(*found)) for rule in view.rules for found in changed(rule, own))
+        first += counts(view.name, own, sign, pairs)
+        later += counts(view.name, own, sign, ((rule, one) for rule in view.rules for one in in_round(rule, own)))
+    return Tally(tuple(first)), Tally(tuple(later))
+
+
+def _delete(stratum: Stratum, flips: Flips) -> tuple[Step, ...]:
+    first, later = _tallies(stratum, flips, -1, lost, lost_in_round)
     falling = tuple(
         Pick(
             Ref(name, Version.DEL_NEXT),
@@ -69,30 +75,23 @@ def _delete(stratum: Stratum, flips: Flips) -> tuple[Step, ...]:
     )
     merges = tuple(Merge(Ref(name, Version.DEL), Ref(name, Version.DEL_NEXT)) for name in stratum.names)
     nexts = tuple(Ref(name, Version.DEL_NEXT) for name in stratum.names)
-    start: tuple[Step, ...] = (*flips.taken(), Tally(tuple(first)), *falling)
-    return (*start, Repeat((*merges, Tally(tuple(later)), *falling), nexts))
+    start: tuple[Step, ...] = (*flips.taken(), first, *falling)
+    return (*start, Repeat((*merges, later, *falling), nexts))
 
 
 def _insert(stratum: Stratum, flips: Flips) -> tuple[Step, ...]:
-    own = frozenset(stratum.names)
-    first: list[Count] = []
-    later: list[Count] = []
-    for view in stratum.views:
-        begun = [(rule, flips.noted(*found)) for rule in view.rules for found in gained(rule, own)]
-        first += counts(view.name, own, 1, begun)
-        rounds = [(rule, variant) for rule in view.rules for variant in gained_in_round(rule, own)]
-        later += counts(view.name, own, 1, rounds)
+    first, later = _tallies(stratum, flips, 1, gained, gained_in_round)
     start: list[Step] = [*flips.taken()]
     # what recursion still derives is put back
     start += [Pick(Ref(name, Version.RED_NEXT), Ref(name, Version.DEL), Standing.STANDING) for name in stratum.names]
-    start.append(Tally(tuple(first)))
+    start.append(first)
     for name in stratum.names:
         start.append(_rising(name, Ref(name, Version.RED_NEXT)))
         start.append(Merge(Ref(name, Version.INS_NEXT), Ref(name, Version.RED_NEXT)))
     merges = tuple(Merge(Ref(name, Version.INS), Ref(name, Version.INS_NEXT)) for name in stratum.names)
     rises = tuple(_rising(name) for name in stratum.names)
     nexts = tuple(Ref(name, Version.INS_NEXT) for name in stratum.names)
-    loop = Repeat((Tally(tuple(later)), *merges, *rises), nexts)
+    loop = Repeat((later, *merges, *rises), nexts)
     return (*start, loop, *(step for name in stratum.names for step in _net(name)))
 
 
