@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from foreset.ir.hidden import all_in_words
 from foreset.ir.program import is_hidden
@@ -12,6 +12,7 @@ from foreset.plan import marks
 from foreset.plan.stages import CAPTURE, COMMIT, QUALITY, STRATA, TO_COMMIT, VERIFY, EachStratum, mark, marks_of
 from foreset.records import checks
 from foreset.records.captures import CaptureSummary
+from foreset.records.events import Logged
 from foreset.records.strata import StratumSummary
 from foreset.reports.directory import Directory, moment
 from foreset.reports.model import Expectation, Failure, Quality, SourceLine, Step, Verification, ViewLine
@@ -40,43 +41,17 @@ def quality(record: checks.QualityRecord | None) -> Quality | None:
     """The outcome of the quality phase; None while there is none."""
     if record is None:
         return None
-    found = [_expectation(view, one) for view, ones in record.views.items() for one in ones]
+    found = [_of_view(view, one) for view, ones in record.views.items() for one in ones]
     return Quality(record.status, tuple(found), record.seconds, record.docs)
 
 
-def _expectation(view: str, outcome: checks.ExpectationOutcome) -> Expectation:
-    return Expectation(
-        view=view,
-        name=outcome.expectation,
-        text=outcome.text,
-        severity=outcome.severity,
-        on=outcome.on,
-        success=outcome.success,
-        rows=outcome.rows,
-        unexpected=outcome.unexpected,
-        columns=outcome.columns,
-        examples=outcome.examples,
-        origin=outcome.origin,
-        note=outcome.note,
-        observed=outcome.observed,
-        error=outcome.error,
-        known=outcome.known,
-    )
+def _of_view(view: str, outcome: checks.ExpectationOutcome) -> Expectation:
+    return Expectation(view=view, **{field.name: getattr(outcome, field.name) for field in fields(outcome)})
 
 
 def failures(directory: Directory) -> tuple[Failure, ...]:
     """Every failure that the run noted, oldest first."""
-    return tuple(
-        Failure(
-            phase=event.phase,
-            error=event.error,
-            message=event.message,
-            hint=event.hint,
-            at=moment(event.at),
-            next=event.next,
-        )
-        for event in directory.all("failed")
-    )
+    return tuple(map(failure, directory.all("failed")))
 
 
 def at_work(directory: Directory, phase: str) -> tuple[str, ...]:
@@ -95,8 +70,8 @@ def at_work(directory: Directory, phase: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(owner, rules)))
 
 
-def last_attempt(found: FailedAttempt) -> Failure:
-    """The group's last attempt, where it failed."""
+def failure(found: FailedAttempt | Logged) -> Failure:
+    """A failure as an event of a run tells it, or the group's last attempt."""
     return Failure(found.phase, found.error, found.message, found.hint, moment(found.at), found.next)
 
 

@@ -6,9 +6,9 @@ import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from foreset.explain.graph import Graph
+from foreset.records.checks import ExpectationOutcome
 
 Moment = datetime.datetime
 
@@ -94,24 +94,15 @@ class Verification:
 
 
 @dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(ExpectationOutcome):
     """One expectation of one view, and how it fared."""
 
-    view: str
-    name: str
-    text: str
-    severity: str  # critical | warning
-    on: str  # changes: the rows that came; all: the whole new state
-    success: bool
-    rows: int | None = None
-    unexpected: int | None = None
-    columns: Sequence[str] = ()
-    examples: Sequence[Sequence[Any]] = ()
-    origin: str = ""
-    note: str = ""
-    observed: str = ""  # what was found instead, where rows cannot be named
-    error: str = ""  # why it could not be checked
-    known: int | None = None  # rows of the whole view that break it, where only the rows that come are checked
+    view: str = ""
+
+    @property
+    def name(self) -> str:
+        """The kind of expectation."""
+        return self.expectation
 
 
 @dataclass(frozen=True, slots=True)

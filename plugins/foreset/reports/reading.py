@@ -187,7 +187,7 @@ def _unpublished(ledger: Ledger, refresh_id: str, scheduler: str) -> Run:
 def _last_attempt(ledger: Ledger, refresh_id: str) -> tuple[Failure, ...]:
     """Why this refresh failed, as the group's record of its last attempt tells it; empty for other refreshes."""
     failed = ledger.failed
-    return (facts.last_attempt(failed),) if failed and failed.refresh_id == refresh_id else ()
+    return (facts.failure(failed),) if failed and failed.refresh_id == refresh_id else ()
 
 
 def _of_directory(ledger: Ledger, found: Directory, scheduler: str = "") -> Run:
