@@ -10,7 +10,7 @@ from foreset.errors import ForesetError
 from foreset.plan.frozen import RefreshPlan
 from foreset.records.checks import QualityRecord, Verification
 from foreset.records.codec import from_plain
-from foreset.records.details import Details
+from foreset.records.commits import Details
 from foreset.refresh.record_failure import described
 from foreset.store import epochs, events, files, manifest
 from foreset.store.layout import Layout

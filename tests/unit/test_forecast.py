@@ -13,7 +13,7 @@ from foreset import open as open_warehouse
 from foreset.plan.fingerprint import fingerprints
 from foreset.plan.rebuild import rebuilt
 from foreset.questions.forecast import Action
-from foreset.records.details import Details
+from foreset.records.commits import Details
 from foreset.records.strata import StratumSummary
 from foreset.refresh.context import read_spec
 from foreset.store import epochs, manifest

@@ -18,7 +18,7 @@ from pyarrow import parquet
 from foreset.errors import Fenced, UsageError
 from foreset.ir.edits import Edit
 from foreset.records.checks import ExpectationOutcome, QualityRecord, Verification
-from foreset.records.details import Details
+from foreset.records.commits import Details
 from foreset.store import delta, epochs, files, leases, manifest
 from foreset.store.layout import Layout
 from foreset.store.manifest import AlreadyCommitted, Committed, ManifestRow, SourcePin, StatePin, ViewPin

@@ -52,7 +52,7 @@ CONVERT = """
 import datetime as dt
 import sys
 from foreset.backends.duckdb.database import session
-from foreset.reports.due import overdue
+from foreset.reports.headline import overdue
 with session() as connection:
     print(connection.sql("SELECT CAST(TIMESTAMPTZ '2024-01-02 03:04:05+00' AS TIMESTAMP)").fetchall()[0][0].isoformat())
 last = dt.datetime(2024, 7, 1, 0, 0, tzinfo=dt.UTC)

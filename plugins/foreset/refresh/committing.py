@@ -15,8 +15,7 @@ from foreset.ir.versions import Version
 from foreset.plan import marks
 from foreset.plan.layout import laid_out
 from foreset.records.captures import CaptureSummary
-from foreset.records.commits import CommitRecord, PublishRecord
-from foreset.records.details import Details
+from foreset.records.commits import CommitRecord, Details, PublishRecord
 from foreset.records.strata import Asked, StagedFile, StagedView, StratumRecord, StratumSummary
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.located import located, pin_of, staged_of

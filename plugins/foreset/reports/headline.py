@@ -1,13 +1,21 @@
-"""The first line of a report: can I trust this morning's numbers?"""
+"""The first line of a report: can I trust this morning's numbers?
+
+Numbers that nobody refreshes any more are old, however right they once were.
+"""
 
 from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+from zoneinfo import ZoneInfo
 
 from foreset.reports import words
-from foreset.reports.due import overdue
 from foreset.reports.model import Moment, OnHold, Published, Run, State
+
+GRACE = datetime.timedelta(hours=1)  # a scheduler may be busy
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,3 +213,22 @@ def _where(run: Run) -> str:
     if len(done) == len(run.steps):
         return "it is about to finish"
     return f"{len(done)} of {len(run.steps)} steps are done"
+
+
+def overdue(
+    schedule: str | None, timezone: str, last: datetime.datetime, now: datetime.datetime
+) -> datetime.datetime | None:
+    """The scheduled time that passed without a refresh; None while there is none, or none can be told."""
+    if not schedule or not (times := _cron()):
+        return None
+    try:
+        local = now.astimezone(ZoneInfo(timezone)) - GRACE
+        due: datetime.datetime = times(schedule, local).get_prev(datetime.datetime)
+    except (ValueError, KeyError, OSError):  # a preset without a time, such as @once
+        return None
+    return due.astimezone(datetime.UTC) if last < due else None
+
+
+def _cron() -> Any:  # noqa: ANN401 - a library without types
+    """The reader of cron that comes with Airflow; without it nothing is said to be overdue."""
+    return import_module("croniter").croniter if find_spec("croniter") else None

@@ -11,7 +11,7 @@ from typing import Any
 from foreset.records import codec
 from foreset.records.checks import QualityRecord, Verification
 from foreset.records.codec import EMPTY
-from foreset.records.details import Details
+from foreset.records.commits import Details
 from foreset.records.versioned import FORMAT, KEY, checked
 from foreset.store.protocol import Entry
 

@@ -1,4 +1,4 @@
-"""Casts as columns: Spark's own, behind patterns that let only plain text through."""
+"""Casts as columns: Spark's own, behind patterns that let only plain text through; other text stops the refresh."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from foreset.backends.spark.raise_column import fail_unless
 from foreset.ir.types import BIGINT, BOOLEAN, DOUBLE, Type, decimal
 from foreset.store.types import spark_type
 
@@ -28,6 +27,16 @@ _DOUBLE = r"\A[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\z"
 _DATE = r"\A(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}\z"
 _MOMENT = r"\A(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)?\z"
 _BOOLEAN = r"\A(?i:t|true|y|yes|1|f|false|n|no|0)\z"
+
+
+def null_or(value: Column, result: Column) -> Column:
+    """NULL where `value` is NULL."""
+    return F.when(value.isNotNull(), result)
+
+
+def fail_unless(condition: Column, value: Column, result: Column, reason: str) -> Column:
+    """`result` where `condition` holds, NULL where `value` is NULL, and a failure elsewhere."""
+    return F.when(value.isNull(), F.lit(None)).when(condition, result).otherwise(F.raise_error(F.lit(reason)))
 
 
 def half_up(value: Column) -> Column:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from foreset.backends.spark import casts
-from foreset.backends.spark.raise_column import fail_unless, null_or
+from foreset.backends.spark.casts import fail_unless, null_or
 from foreset.ir.functions import ALL, COMPARING
 from foreset.ir.types import BIGINT, DOUBLE, INT, STRING, Type, widen
 from foreset.store.types import spark_type
