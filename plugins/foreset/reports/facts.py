@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from typing import Any
 
 from foreset.ir.hidden import all_in_words
 from foreset.ir.program import is_hidden
@@ -46,7 +47,7 @@ def quality(record: checks.QualityRecord | None) -> Quality | None:
 
 
 def _of_view(view: str, outcome: checks.ExpectationOutcome) -> Expectation:
-    return Expectation(view=view, **{field.name: getattr(outcome, field.name) for field in fields(outcome)})
+    return Expectation(view=view, **_fields(outcome))
 
 
 def failures(directory: Directory) -> tuple[Failure, ...]:
@@ -81,20 +82,11 @@ def sources(pins: Mapping[str, SourcePin], captures: Mapping[str, CaptureSummary
 
 
 def _source(name: str, pin: SourcePin, seen: CaptureSummary) -> SourceLine:
-    return SourceLine(
-        name=name,
-        table=pin.table,
-        before=pin.from_version,
-        after=pin.to_version,
-        way=seen.way,
-        reason=seen.reason,
-        inserted=seen.inserted,
-        deleted=seen.deleted,
-        rows=seen.rows,
-        degraded=seen.degraded,
-        seconds=seen.seconds,
-        key=seen.key,
-    )
+    return SourceLine(name=name, table=pin.table, before=pin.from_version, after=pin.to_version, **_fields(seen))
+
+
+def _fields(record: CaptureSummary | checks.ExpectationOutcome) -> dict[str, Any]:
+    return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 def captures_of(directory: Directory | None) -> dict[str, CaptureSummary]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from foreset.explain.graph import Graph
+from foreset.records.captures import CaptureSummary
 from foreset.records.checks import ExpectationOutcome
 
 Moment = datetime.datetime
@@ -30,21 +31,13 @@ ENDED = frozenset({State.COMMITTED, State.UNCHANGED, State.TRIAL, State.FAILED, 
 
 
 @dataclass(frozen=True, slots=True)
-class SourceLine:
-    """What a refresh took in of one source."""
+class SourceLine(CaptureSummary):
+    """What a refresh took in of one source; its `way` is "" when it was not captured (yet)."""
 
-    name: str
-    table: str
-    before: int | None  # version read by the refresh before; None: never read before
-    after: int | None
-    way: str = ""  # Unchanged | Feed | SnapshotDiff | Reload; "" when it was not captured (yet)
-    reason: str = ""
-    inserted: int = 0
-    deleted: int = 0
-    rows: int | None = None
-    degraded: bool = False
-    seconds: float | None = None
-    key: tuple[str, ...] = ()  # declared, and held to the rows
+    name: str = ""
+    table: str = ""
+    before: int | None = None  # version read by the refresh before; None: never read before
+    after: int | None = None
 
     @property
     def whole(self) -> bool:
