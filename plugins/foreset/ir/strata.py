@@ -12,9 +12,13 @@ from foreset.ir.rules import atoms
 from foreset.ir.terms import Row
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Stratum:
-    """One strongly connected part of the dependency graph, with the facts that strategies need."""
+    """One strongly connected part of the dependency graph, with the facts that strategies need.
+
+    It equals itself alone, so that what follows from it can be remembered: rules that are equal as values may differ in
+    where they stand, and in how a constant is written.
+    """
 
     number: int  # 1-based, in an order in which every stratum comes after those that it reads
     level: int  # 1 + the greatest level among the strata that it reads: equal levels can run side by side

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from foreset.analyse.derivations import tells_apart
 from foreset.ir.steps import Procedure
 from foreset.ir.strata import Stratum
@@ -29,8 +31,10 @@ _TRANSLATIONS = {
 }
 MAINTAINING = tuple(_TRANSLATIONS)
 COUNTED = ("counting", "dredc")  # strategies that need stored counters, and keep them
+REMEMBERED = 256  # strata with a strategy: a process refreshes by the same spec again and again
 
 
+@functools.lru_cache(REMEMBERED)
 def translate(stratum: Stratum, strategy: str, *, counted: bool = False) -> Procedure:
     """The steps by which `strategy` brings `stratum` up to date; `counted`: a recompute builds counters too."""
     match strategy:
@@ -46,6 +50,7 @@ def translate(stratum: Stratum, strategy: str, *, counted: bool = False) -> Proc
             raise ValueError(f"no strategy is called {strategy}")
 
 
+@functools.lru_cache(REMEMBERED)
 def refusal(stratum: Stratum, strategy: str) -> str:
     """Why `stratum` does not admit `strategy`, whatever the change; empty when it does."""
     if stratum.own_way:
