@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from foreset.constraints.decide import covered
+from foreset.constraints.decide import covered, entails
 from foreset.constraints.form import Constraint
-
-
-def entails(part: Constraint, other: Constraint) -> bool:
-    """Every solution of `part` is one of `other`."""
-    return covered(part, (other,))
 
 
 def equivalent(left: Constraint, right: Constraint) -> bool:

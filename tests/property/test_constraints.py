@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 from tests.property.random_constraints import A, B, Maker, P, T, U, V, in_values, solutions
-from tests.same_constraints import entails, equivalent, same_sets
+from tests.same_constraints import equivalent, same_sets
 
-from foreset.constraints.decide import canonical, covered, minus, satisfiable
+from foreset.constraints.decide import canonical, covered, entails, minus, satisfiable
 from foreset.constraints.errors import Undecided
 from foreset.constraints.form import FALSE, Constraint, Not, conjunction, constraint
 from foreset.constraints.instances import contains, rows

@@ -12,7 +12,6 @@ from itertools import product
 from random import Random
 
 import pytest
-from tests.mediated_updates import delete, insert, to_add
 from tests.same_constraints import equivalent, same_sets
 
 from foreset.constraints.calls import equals, resolve
@@ -26,6 +25,7 @@ from foreset.mediated import dred
 from foreset.mediated.entries import View
 from foreset.mediated.fixpoint import materialise, t_p, w_p
 from foreset.mediated.program import Atom, Clause, Program, Region, asserting, without
+from foreset.mediated.update import delete, insert, to_add
 
 LONG = bool(os.environ.get("FORESET_LONG"))
 SEEDS = range(20 if LONG else 3)

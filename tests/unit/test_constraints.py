@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.same_constraints import entails, equivalent
+from tests.same_constraints import equivalent
 
 from foreset.constraints import solver
 from foreset.constraints.calls import resolve
-from foreset.constraints.decide import canonical, satisfiable
+from foreset.constraints.decide import canonical, entails, satisfiable
 from foreset.constraints.errors import BadConstraint, Infinite, Unanswered, Unbound, Undecided
 from foreset.constraints.form import Constraint, Member
 from foreset.constraints.instances import bound, contains, rows

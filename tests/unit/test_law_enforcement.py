@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.mediated_programs import program, region
-from tests.mediated_updates import delete, insert
 from tests.unit.test_domains import function
 
 from foreset.constraints.calls import resolve
@@ -32,6 +31,7 @@ from foreset.ir.domains import Domain
 from foreset.ir.terms import Row
 from foreset.mediated.entries import View
 from foreset.mediated.fixpoint import materialise, t_p, w_p
+from foreset.mediated.update import delete, insert
 
 DON, ANN, BOB, EVE = "Don Corleone", "Ann", "Bob", "Eve"
 PHOTOS = {"photo 1": ("don.1", "ann.1"), "photo 2": ("don.2", "bob.2", "eve.2"), "photo 3": ("eve.3",)}

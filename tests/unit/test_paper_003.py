@@ -6,7 +6,6 @@ from collections.abc import Collection
 
 import pytest
 from tests.mediated_programs import lines, program, region, shown
-from tests.mediated_updates import delete, insert, support_rows, supports_from_rows, to_add, to_delete
 from tests.same_constraints import same_sets
 
 from foreset.constraints.calls import resolve
@@ -15,9 +14,10 @@ from foreset.constraints.instances import rows
 from foreset.constraints.text import print_constraint
 from foreset.ir.terms import Row
 from foreset.mediated import dred
-from foreset.mediated.entries import View
+from foreset.mediated.entries import View, support_rows, supports_from_rows
 from foreset.mediated.fixpoint import materialise, t_p, w_p
 from foreset.mediated.program import Program
+from foreset.mediated.update import delete, insert, to_add, to_delete
 
 LAW = program(
     {"seenwith": "X string, Y string", "swlndc": "X string, Y string"},

@@ -66,6 +66,11 @@ def covered(part: Constraint, by: Iterable[Constraint]) -> bool:
     return not satisfiable(minus(part, by))
 
 
+def entails(part: Constraint, other: Constraint) -> bool:
+    """Every solution of `part` is one of `other`."""
+    return covered(part, (other,))
+
+
 def minus(part: Constraint, others: Iterable[Constraint]) -> Constraint:
     """The solutions of `part` that are none of any of `others`."""
     return conjunction(part, *(constraint([Not(other)]) for other in others))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -78,3 +78,33 @@ class View:
 
     def __len__(self) -> int:
         return len(self.entries)
+
+
+def support_rows(supports: Iterable[Support]) -> list[tuple[str, int, int | None, str | None]]:
+    """Derivations as rows `(support, clause, place, child)`, so that following them is a join on `child`."""
+    rows: list[tuple[str, int, int | None, str | None]] = []
+    for support in supports:
+        if not support.children:
+            rows.append((support.name, support.clause, None, None))
+        rows += [(support.name, support.clause, place, child.name) for place, child in enumerate(support.children)]
+    return rows
+
+
+def supports_from_rows(rows: Iterable[tuple[str, int, int | None, str | None]]) -> dict[str, Support]:
+    """What `support_rows` wrote, by name; KeyError where a child is missing."""
+    told: dict[str, tuple[int, dict[int, str]]] = {}
+    for name, clause, place, child in rows:
+        children = told.setdefault(name, (clause, {}))[1]
+        if place is not None and child is not None:
+            children[place] = child
+    made: dict[str, Support] = {}
+
+    def make(name: str) -> Support:
+        if name not in made:
+            clause, children = told[name]
+            made[name] = Support(clause, tuple(make(children[place]) for place in sorted(children)))
+        return made[name]
+
+    for name in told:
+        make(name)
+    return made

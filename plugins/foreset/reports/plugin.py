@@ -12,6 +12,7 @@ from typing import Any
 
 from foreset.orchestrate.addresses import PREFIX, base
 
+NAVIGATION = "View refreshes"
 APPLIES = {"dag_tags": ["foreset"]}  # Airflow 3.3 shows tabs on every DAG; later ones read this
 
 

@@ -1,11 +1,8 @@
-"""Updates of a mediated view by supports: StDel (Algorithm 2 of paper 003) and constrained insertion (Algorithm 3).
-
-The engine derives such views anew (docs/adr/0090). Here the theorems of the paper are held to its fixpoints.
-"""
+"""Updates of the view itself, by supports: StDel (Algorithm 2) and constrained insertion (Algorithm 3)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
@@ -89,33 +86,3 @@ def insert(program: Program, view: View, region: Region, solvable: Solvable = w_
     fact = Entry(region.predicate, derived(more, clause, ()), Support(clause.number))
     after = extend(more, view, (fact,), solvable)
     return Updated(more, after, tuple(entry for entry in after if entry.support not in view.entries))
-
-
-def support_rows(supports: Iterable[Support]) -> list[tuple[str, int, int | None, str | None]]:
-    """Derivations as rows `(support, clause, place, child)`, so that following them is a join on `child`."""
-    rows: list[tuple[str, int, int | None, str | None]] = []
-    for support in supports:
-        if not support.children:
-            rows.append((support.name, support.clause, None, None))
-        rows += [(support.name, support.clause, place, child.name) for place, child in enumerate(support.children)]
-    return rows
-
-
-def supports_from_rows(rows: Iterable[tuple[str, int, int | None, str | None]]) -> dict[str, Support]:
-    """What `support_rows` wrote, by name; KeyError where a child is missing."""
-    told: dict[str, tuple[int, dict[int, str]]] = {}
-    for name, clause, place, child in rows:
-        children = told.setdefault(name, (clause, {}))[1]
-        if place is not None and child is not None:
-            children[place] = child
-    made: dict[str, Support] = {}
-
-    def make(name: str) -> Support:
-        if name not in made:
-            clause, children = told[name]
-            made[name] = Support(clause, tuple(make(children[place]) for place in sorted(children)))
-        return made[name]
-
-    for name in told:
-        make(name)
-    return made
