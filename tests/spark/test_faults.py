@@ -112,7 +112,7 @@ def test_a_full_disk_under_the_run_directories(world: World) -> None:
     runs = Path(world.root, "_foreset", "reach", "runs", "night")
     with small_disk(runs, 64):
         (runs / "ballast").write_bytes(b"x" * 30_000)
-        fails(world, foreset.EnvironmentFault, "the disk is full", "of group reach", "make room")
+        fails(world, foreset.EnvironmentFault, "the disk is full", "of group reach", "free some space")
         unharmed(world)
         (runs / "ballast").unlink()
     unharmed(world)
