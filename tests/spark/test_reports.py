@@ -77,6 +77,6 @@ def test_the_report_of_real_nights(warehouse: str, tmp_path: Path, spark: SparkS
     assert failed.failure is not None
     assert failed.failure.error == "EvaluationError"
     assert [step.name for step in failed.steps if step.state == "failed"] == [failed.failure.phase]
-    assert headline(failed).sentence.startswith("The numbers of refresh 2 of ")
+    assert headline(failed).sentence.startswith("Readers still see the numbers of refresh 2 of ")
     assert "division by zero" in headline(failed).sentence
     assert all("<script" not in pages.run_page(reading.read_run(layout, name)) for name in states)
