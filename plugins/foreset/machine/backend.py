@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 from foreset.ir.steps import Aggregate, Circles, Count, Derivation, Follow, Group, Pick, Ref, Spread, Step
 from foreset.ir.terms import Row
 from foreset.machine.versions import P, Versions
 from foreset.plan.giving_up import Patience
+
+C = TypeVar("C")  # what counts the derivations of one relation
 
 
 @dataclass(slots=True)
@@ -24,7 +26,7 @@ class Work:
     gathered: int = 0  # members that were read because their groups could not be folded
 
 
-class Backend(Protocol[P]):
+class Backend(Protocol[P, C]):
     """Rows of one stratum, and its counters.
 
     Every answer is disjoint pieces of different rows. They may be plans that nobody has run yet: the machine only
@@ -33,7 +35,7 @@ class Backend(Protocol[P]):
     """
 
     versions: Versions[P]
-    counters: dict[str, Any]  # of derivations, by relation: a class of the backend
+    counters: dict[str, C]  # of derivations, by relation
     work: Work
 
     @property
@@ -55,8 +57,12 @@ class Backend(Protocol[P]):
     def pick(self, step: Pick) -> Sequence[P]:
         """The rows whose counters are in a standing."""
 
-    def uncounted(self, relation: str, /) -> Any:  # noqa: ANN401 - see `counters`
+    def uncounted(self, relation: str, /) -> C:
         """Counters of which nothing is stored."""
+
+    def counters_of(self, relation: str) -> C:
+        """The counters of a relation, begun where there are none."""
+        return self.counters.setdefault(relation, self.uncounted(relation))
 
     def impossible(self, relation: str) -> Row | None:
         """A row with fewer derivations than none, if there is one."""

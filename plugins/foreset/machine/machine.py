@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, assert_never
+from typing import Any, Generic, assert_never
 
 from foreset.errors import EvaluationError
 from foreset.ir.steps import (
@@ -46,7 +46,7 @@ Listener = Callable[[OfMachine], None]
 class Machine(Generic[P]):
     """Runs the phases of one stratum."""
 
-    backend: Backend[P]
+    backend: Backend[P, Any]
     max_rounds: int
     listen: Listener = lambda _: None
     may_give_up: bool = False  # raise `GivenUp` rather than go on

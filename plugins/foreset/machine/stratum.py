@@ -70,7 +70,7 @@ class Port(Protocol[L_contra]):
     """How one backend takes relations in."""
 
     @property
-    def backend(self) -> Backend[Any]:
+    def backend(self) -> Backend[Any, Any]:
         """What runs the steps."""
 
     def put(self, versions: Sequence[L_contra], reads: Reads) -> None:

@@ -95,11 +95,10 @@ class SparkPort:
 
     def take_changes(self, view: str, staged: Located) -> None:
         """What another process has changed of counters."""
-        from foreset.backends.spark.counters import CounterFrames
         from foreset.backends.spark.frames import Piece
 
-        found = self.backend.counters.setdefault(view, CounterFrames(len(self.frames.schemas[view])))
-        found.changes += () if staged.empty else (Piece(frame(self.frames.spark, staged), staged.rows),)
+        changes = () if staged.empty else (Piece(frame(self.frames.spark, staged), staged.rows),)
+        self.backend.counters_of(view).changes += changes
 
     def _change(self, view: str) -> DataFrame | None:
         return self.backend.counters[view].current() if view in self.backend.counters else None

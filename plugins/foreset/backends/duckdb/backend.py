@@ -32,7 +32,7 @@ from foreset.store.types import column_names
 
 
 @dataclass(slots=True)
-class DuckDBBackend(Backend[Part]):
+class DuckDBBackend(Backend[Part, CounterTables]):
     """The tables of one stratum."""
 
     versions: Tables
@@ -86,7 +86,7 @@ class DuckDBBackend(Backend[Part]):
         sums = "CAST(sum(base) AS BIGINT) AS base, CAST(sum(recursive) AS BIGINT) AS recursive"
         change = self.versions.make(Sql(f"SELECT {names}, {sums} FROM {rows.name} GROUP BY {names}"))
         touched = self.versions.make(Sql(f"SELECT {names} FROM {change.name}"))
-        self._counters(relation).add(change, touched)
+        self.counters_of(relation).add(change, touched)
         return [Part(touched)]
 
     def _signed(self, part: Count) -> list[Sql]:
@@ -100,19 +100,16 @@ class DuckDBBackend(Backend[Part]):
         """Looked up in the stored counters and in this run's changes."""
         rows = self.versions.whole(step.source)
         if rows.rows:
-            rows = self._counters(step.source.relation).standing(rows, step.standing)
+            rows = self.counters_of(step.source.relation).standing(rows, step.standing)
         if rows.rows and not all(self.versions.empty(ref) for ref in step.without):
             rows = self.versions.make(self.versions.without(rows, step.without))
         return [Part(rows)]
-
-    def _counters(self, relation: str) -> CounterTables:
-        return self.counters.setdefault(relation, self.uncounted(relation))
 
     def uncounted(self, relation: str) -> CounterTables:
         return CounterTables(self.versions, relation)
 
     def impossible(self, relation: str) -> Row | None:
-        wrong = self._counters(relation).impossible()
+        wrong = self.counters_of(relation).impossible()
         if wrong is None or not wrong.rows:
             return None
         kinds = self.versions.schemas[relation]

@@ -35,7 +35,7 @@ from foreset.values.groups import gather_all
 
 
 @dataclass(slots=True)
-class SetsBackend(Backend[Rows]):
+class SetsBackend(Backend[Rows, Counters]):
     """The memory of one stratum."""
 
     versions: Memory
@@ -66,7 +66,7 @@ class SetsBackend(Backend[Rows]):
         return [Rows(set(self.versions.rows(source)).difference(*(self.versions.rows(ref) for ref in less)))]
 
     def tally(self, relation: str, counts: Sequence[Count]) -> Sequence[Rows]:
-        counters, touched = self._counters(relation), set[Row]()
+        counters, touched = self.counters_of(relation), set[Row]()
         for count in counts:
             counter = 0 if count.counter is Counter.BASE else 1
             for rule in count.rules:
@@ -77,18 +77,15 @@ class SetsBackend(Backend[Rows]):
         return [Rows(touched)]
 
     def pick(self, step: Pick) -> Sequence[Rows]:
-        counters = self._counters(step.source.relation)
+        counters = self.counters_of(step.source.relation)
         rows = {row for row in self.versions.rows(step.source) if counters.stands(row, step.standing)}
         return self._without(rows, step.without)
-
-    def _counters(self, relation: str) -> Counters:
-        return self.counters.setdefault(relation, self.uncounted(relation))
 
     def uncounted(self, _: str) -> Counters:
         return Counters()
 
     def impossible(self, relation: str) -> Row | None:
-        return self._counters(relation).impossible()
+        return self.counters_of(relation).impossible()
 
     def group(self, step: Group) -> Sequence[Rows]:
         gathered = gather_all(self.versions.rows(step.source), step.aggregation, step.rule)

@@ -55,7 +55,7 @@ MANY_PIECES = 16  # a version in more pieces is put together, or its unions grow
 
 
 @dataclass(slots=True)
-class SparkBackend(Backend[Piece]):
+class SparkBackend(Backend[Piece, CounterFrames]):
     """The frames of one stratum."""
 
     versions: Frames
@@ -104,7 +104,7 @@ class SparkBackend(Backend[Piece]):
         rules = tuple(rule for part in counts for rule in part.rules)
         piece = self._cut(union(frames).groupBy(*names).agg(*sums), rules)
         if piece.rows:
-            self._counters(relation).changes.append(piece)
+            self.counters_of(relation).changes.append(piece)
         return [Piece(piece.frame.select(*names), piece.rows)]
 
     def _signed(self, part: Count) -> list[DataFrame]:
@@ -116,17 +116,14 @@ class SparkBackend(Backend[Piece]):
     def pick(self, step: Pick) -> Sequence[Piece]:
         """Looked up in the stored counters and in this run's changes."""
         rows = self.versions.read(step.source)
-        standing = self._counters(step.source.relation).standing(rows, step.standing)
+        standing = self.counters_of(step.source.relation).standing(rows, step.standing)
         return [self._cut_without(standing, step.without)]
-
-    def _counters(self, relation: str) -> CounterFrames:
-        return self.counters.setdefault(relation, self.uncounted(relation))
 
     def uncounted(self, relation: str) -> CounterFrames:
         return CounterFrames(len(self.versions.schemas[relation]))
 
     def impossible(self, relation: str) -> Row | None:
-        wrong = self._counters(relation).impossible()
+        wrong = self.counters_of(relation).impossible()
         kinds = self.versions.schemas[relation]
         rows = collected(wrong.select(*column_names(len(kinds))).limit(1), kinds) if wrong is not None else []
         return rows[0] if rows else None
