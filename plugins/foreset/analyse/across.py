@@ -29,7 +29,7 @@ def _sources(program: Program, by_name: Mapping[str, Program], known: Collection
 
 
 def _source(source: Source, read: str, by_name: Mapping[str, Program], known: Collection[str]) -> Iterator[Diagnostic]:
-    group, _, name = read.partition(".")
+    group, name = source.group_and_view
     span = source.span or Span("", 1, 1)
     if group not in by_name:
         if group not in known:
@@ -57,7 +57,7 @@ def _columns(source: Source, read: str, view: View, span: Span) -> Iterator[Diag
 def _circles(by_name: Mapping[str, Program]) -> Iterator[Diagnostic]:
     """Each circle once, at the source by which its first group reads the next."""
     reads = {
-        name: {source.view.split(".")[0]: source.span for source in program.sources if source.view}
+        name: {source.group_and_view[0]: source.span for source in program.sources if source.view}
         for name, program in by_name.items()
     }
     told: set[frozenset[str]] = set()

@@ -48,6 +48,12 @@ class Source:
         """The places of the key among the columns; all of them where none is declared."""
         return tuple(i for i, column in enumerate(self.columns) if not self.key or column.name in self.key)
 
+    @property
+    def group_and_view(self) -> tuple[str, str]:
+        """The group that publishes the view, and its name there; of a source that is a table, nothing."""
+        group, _, view = (self.view or "").partition(".")
+        return group, view
+
 
 @dataclass(frozen=True, slots=True)
 class View:

@@ -19,8 +19,7 @@ GROUP = "foreset"
 def source_asset(source: Source) -> Asset:
     """The asset whose events refresh those who read `source`."""
     if source.view is not None:
-        group, _, view = source.view.partition(".")
-        return view_asset(group, view)
+        return view_asset(*source.group_and_view)
     return table_asset(str(source.table))
 
 

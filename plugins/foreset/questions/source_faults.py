@@ -57,7 +57,7 @@ def _unread(source: Source, error: SourceError) -> Diagnostic:
 
 def _of_view(root: str, source: Source) -> Iterator[Diagnostic]:
     """A view of another group, as that group published it last."""
-    group, _, view = str(source.view).partition(".")
+    group, view = source.group_and_view
     row = manifest.newest(root, group)
     if row is None or view not in row.views:
         message = f"source `{source.name}`: view {source.view} has not been published yet"

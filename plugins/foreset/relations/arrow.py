@@ -66,7 +66,7 @@ def of_source(place: SourceAt, open_at: delta.OpenAt = delta.open_table) -> Data
 
 def view_of(place: SourceAt) -> tuple[str, ViewPin]:
     """The table of the view of another group that a source is, and its pin."""
-    group, _, view = str(place.source.view).partition(".")
+    group, view = place.source.group_and_view
     layout = Layout(place.root, group)
     row = manifest.at(layout.root, group, place.pin.version)
     assert row is not None, f"{place.source.view} was pinned at seq {place.pin.version}"

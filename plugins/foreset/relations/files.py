@@ -57,7 +57,7 @@ def rows_in_log(
 ) -> int | None:
     """Rows of a source at a version (the newest without one), as its log says it; None where nothing says it."""
     if source.view is not None:
-        group, _, view = source.view.partition(".")
+        group, view = source.group_and_view
         row = manifest.newest(root, group) if version is None else manifest.at(root, group, version)
         return row.views[view].rows if row and view in row.views else None
     path = table_path(root, str(source.table))

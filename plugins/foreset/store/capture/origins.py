@@ -138,7 +138,7 @@ class TableOrigin:
 def _open_view(
     spark: SparkSession, source: Source, root: str, version: int | None, used_by: tuple[str, ...]
 ) -> ViewOrigin:
-    group, _, view = str(source.view).partition(".")
+    group, view = source.group_and_view
     rows = {row.seq: row for row in manifest.history(root, group)}
     seq = max(rows, default=0) if version is None else version
     if seq not in rows or view not in rows[seq].views:
