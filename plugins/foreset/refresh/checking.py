@@ -12,7 +12,6 @@ from foreset.ir.rules import owner
 from foreset.ir.versions import Version
 from foreset.plan import marks
 from foreset.plan.frozen import sample_size
-from foreset.plan.marks import VERIFY
 from foreset.records.checks import Verification
 from foreset.records.events import NotVerified
 from foreset.refresh.capturing import captured_of
@@ -31,13 +30,13 @@ DRAWN_ROWS = 2_000_000  # of a larger source that changed, only the changed rows
 
 def verify(context: Context) -> Verification:
     """Check the staged result as the plan says; raises `VerificationFailed`, which publishes nothing."""
-    done = context.mark(VERIFY)
+    done = context.mark(marks.VERIFY)
     if done is not None:
         return done
     watch = Stopwatch()
     mode = context.plan.verify
     if mode == "off":
-        return context.finish(VERIFY, Verification("off", "not checked"))
+        return context.finish(marks.VERIFY, Verification("off", "not checked"))
     verdict = _verdict(context, mode, watch)
     record = verdict.record()
     if not verdict.ok:
@@ -47,7 +46,7 @@ def verify(context: Context) -> Verification:
             + "\n  ".join(str(found) for found in verdict.mismatches[:5]),
             f"nothing was published; {_advice(context, verdict.mismatches)}",
         )
-    return context.finish(VERIFY, record)
+    return context.finish(marks.VERIFY, record)
 
 
 def _verdict(context: Context, mode: str, watch: Stopwatch) -> Verdict:

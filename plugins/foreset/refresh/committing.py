@@ -16,9 +16,9 @@ from foreset.plan import marks
 from foreset.plan.layout import laid_out
 from foreset.records.captures import CaptureSummary
 from foreset.records.commits import CommitRecord, Details, PublishRecord
-from foreset.records.strata import Asked, StagedFile, StagedView, StratumRecord, StratumSummary
+from foreset.records.strata import Asked, StagedFile, StagedView, StratumSummary
 from foreset.refresh.context import Context, Stopwatch
-from foreset.refresh.located import located, pin_of, staged_of
+from foreset.refresh.located import located, pin_of, record_of, staged_of
 from foreset.relations.arrow import table, table_of
 from foreset.relations.frames import frame
 from foreset.relations.located import COUNTERS, Folder, Located, declared, staged
@@ -123,7 +123,7 @@ def _changes_of_counters(context: Context) -> dict[str, tuple[StatePin | None, S
     """By view, the counters before and what changes; those of a stratum maintained without them are no longer true."""
     found: dict[str, tuple[StatePin | None, StagedFile]] = {}
     for stratum in context.layering.strata:
-        record = _done(context, stratum.number)
+        record = record_of(context, stratum)
         for view in stratum.names:
             before = context.previous.state.get(view) if context.previous else None
             if view in record.counted:
@@ -227,7 +227,7 @@ def _summary(context: Context, stratum: Stratum) -> StratumSummary:
     for name in stratum.reads:
         seen = context.mark(marks.capture(name)) if name in context.run.sources else None
         changed += (seen or staged_of(context, name)).changed
-    return _done(context, stratum.number).summary(stratum.number, stratum.names, changed)
+    return record_of(context, stratum).summary(stratum.number, stratum.names, changed)
 
 
 def _captured(context: Context, source: str) -> CaptureSummary:
@@ -238,7 +238,7 @@ def _captured(context: Context, source: str) -> CaptureSummary:
 def _pin(context: Context, view: View, written: Written, rows: int, staged: StagedView) -> ViewPin:
     sides = (staged.plus, staged.minus)
     plus_ref, minus_ref = (file.path and context.layout.relative(file.path) for file in sides)
-    record = _done(context, context.layering.of(view.name).number)
+    record = record_of(context, context.layering.of(view.name))
     return ViewPin(
         path=context.layout.relative(written.path),
         table_id=written.table_id,
@@ -253,12 +253,6 @@ def _pin(context: Context, view: View, written: Written, rows: int, staged: Stag
         plus_ref=plus_ref,
         minus_ref=minus_ref,
     )
-
-
-def _done(context: Context, number: int) -> StratumRecord:
-    record = context.mark(marks.stratum(number))
-    assert record is not None, f"stratum {number} is published before it is maintained"
-    return record
 
 
 def _few(context: Context, *changes: Located) -> bool:

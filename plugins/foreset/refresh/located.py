@@ -7,10 +7,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from foreset.ir.strata import Stratum
 from foreset.ir.versions import Version
 from foreset.plan import marks
 from foreset.plan.translate import counts_itself
-from foreset.records.strata import StagedView
+from foreset.records.strata import StagedView, StratumRecord
 from foreset.refresh.capturing import captured_of
 from foreset.refresh.context import Context
 from foreset.refresh.key_check import pins_of
@@ -40,11 +41,16 @@ def located(context: Context, name: str, version: Version) -> Located:
     return (_source if name in context.run.sources else _view)(context, name, version)
 
 
+def record_of(context: Context, stratum: Stratum) -> StratumRecord:
+    """What a finished stratum noted."""
+    record = context.mark(marks.stratum(stratum.number))
+    assert record is not None, f"stratum {stratum.number} is read before it is maintained"
+    return record
+
+
 def staged_of(context: Context, view: str) -> StagedView:
     """What the finished stratum of `view` staged for it."""
-    record = context.mark(marks.stratum(context.layering.of(view).number))
-    assert record is not None, f"{view} is read before it is maintained"
-    return record.views[view]
+    return record_of(context, context.layering.of(view)).views[view]
 
 
 def pin_of(context: Context, view: str) -> ViewPin | None:
