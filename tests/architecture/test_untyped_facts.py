@@ -39,9 +39,8 @@ ALLOWED = {
     "spec/expectation_schema.py": {"Json", "expectation_schema"},
     "spec/expectations.py": {"Reading.fits"},
     "ir/expectations.py": {"Expectation.arguments", "sentence"},
-    # values of a query by the names of its parameters, and counters that each backend has in its own way
+    # values of a query by the names of its parameters
     "backends/duckdb/tables.py": {"Sql.values"},
-    "machine/backend.py": {"Backend.counters"},
 }  # fmt: skip
 
 
