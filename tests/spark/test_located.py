@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.located_places import COLUMNS, GONE, ROWS, counted, places
 
+from foreset.backends.spark.frames import Piece
 from foreset.ir.steps import Ref
 from foreset.ir.versions import Version
 from foreset.machine.stratum import Reads
+from foreset.records.strata import StagedFile
 from foreset.relations.frames import frame, pieces, spark_port
-from foreset.relations.located import AtHand, Located
+from foreset.relations.located import AtHand, Located, staged
 from foreset.store.spark_values import collected
 
 if TYPE_CHECKING:
@@ -45,3 +47,15 @@ def test_no_rows_and_counters(tmp_path: Path, spark: SparkSession) -> None:
     lookup = port.backend.counters["r"].stored
     assert lookup is not None
     assert [tuple(row) for row in lookup(wanted).collect()] == [(1, "x", 2, 1)]
+
+
+def test_what_nobody_has_counted_is_counted_by_its_write(tmp_path: Path, spark: SparkSession) -> None:
+    port, ref = spark_port(spark, {"r": tuple(KINDS)}), Ref("r", Version.PLUS)
+    (rows,) = pieces(spark, Located("r", Version.PLUS, COLUMNS, AtHand(ROWS)))
+    port.frames.put(ref, Piece(rows.frame), Piece(rows.frame.where("false")))
+    file = port.stage(ref, COLUMNS, str(tmp_path / "plus"))
+    assert file.rows == len(ROWS)
+    (back,) = pieces(spark, staged("r", Version.PLUS, COLUMNS, file))
+    assert sorted(collected(back.frame, KINDS), key=repr) == sorted(ROWS, key=repr)
+    port.frames.put(ref, Piece(rows.frame.where("false")))
+    assert port.stage(ref, COLUMNS, str(tmp_path / "nothing")) == StagedFile()

@@ -12,6 +12,7 @@ from foreset.ir.program import Column
 from foreset.records.strata import StagedFile
 from foreset.relations.arrow import schema_of
 from foreset.store import files
+from foreset.store.counted import write_counting
 from foreset.store.layout import is_local, join
 
 if TYPE_CHECKING:
@@ -34,14 +35,14 @@ def stage(rows: pa.Table, columns: tuple[Column, ...], path: str) -> StagedFile:
 
 
 def stage_pieces(pieces: Sequence[Piece], columns: tuple[Column, ...], path: str) -> StagedFile:
-    """The same for rows in Spark, whose number is known."""
-    assert all(piece.rows is not None for piece in pieces), "rows that nobody counted would be lost here"
-    rows = sum(piece.rows or 0 for piece in pieces)
-    if not rows:
+    """The same for rows in Spark: a plan that nobody has run is run by this write, which counts them."""
+    known = [piece.rows for piece in pieces]
+    rows = None if None in known else sum(row or 0 for row in known)
+    if rows == 0:
         return StagedFile()
     frame = pieces[0].frame
     for piece in pieces[1:]:
         frame = frame.unionAll(piece.frame)
     named = frame.toDF(*(column.name for column in columns))
-    (named.coalesce(1) if rows <= FEW_FILES else named).write.mode("overwrite").parquet(path)
-    return StagedFile(path, rows)
+    found = write_counting(named.coalesce(1) if rows is not None and rows <= FEW_FILES else named, path)
+    return StagedFile(path, found) if found else StagedFile()

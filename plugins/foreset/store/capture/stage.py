@@ -6,7 +6,6 @@ an earlier try of the same range left behind, so that a retry gives the same row
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
@@ -16,6 +15,7 @@ from foreset.ir.program import Column
 from foreset.ir.types import BIGINT
 from foreset.store.capture.feed import NET, SIGN, crossings, netted
 from foreset.store.capture.rows import schema_of
+from foreset.store.counted import write_seeing
 from foreset.store.layout import change_folder, join
 from foreset.store.quoting import ticked
 
@@ -60,7 +60,7 @@ def stage_net(
     for i, column in enumerate(bounded):
         value = f.col(ticked(column.name))
         limits |= {f"low_{i}": f.min(value), f"high_{i}": f.max(value), f"nulls_{i}": f.count_if(value.isNull())}
-    seen = _write(netted(signed, columns), path, (), {"rows": f.count(f.lit(1)), **limits})
+    seen = write_seeing(netted(signed, columns), path, {"rows": f.count(f.lit(1)), **limits})
     if not seen["rows"]:
         return Counts()
     within = [
@@ -87,23 +87,7 @@ def stage(signed: DataFrame, directory: str) -> Counts:
         return f.count_if(f.col(SIGN) == sign)
 
     metrics = {"inserted": number(1), "deleted": number(-1), "impossible": number(0)}
-    seen = _write(signed, change_folder(directory), (SIGN,), metrics)
+    seen = write_seeing(signed, change_folder(directory), metrics, (SIGN,))
     if seen["impossible"]:
         raise Inconsistent(int(seen["impossible"]))
     return Counts(int(seen["inserted"]), int(seen["deleted"]))
-
-
-def _write(frame: DataFrame, path: str, split: Iterable[str], metrics: Mapping[str, Expression]) -> Mapping[str, Any]:
-    """Write Parquet and return aggregates over what was written."""
-    from pyspark.sql import Observation
-
-    seen = Observation()
-    named = [value.alias(name) for name, value in metrics.items()]
-    frame.observe(seen, *named).write.mode("overwrite").partitionBy(*split).parquet(path)
-    found = dict(seen.get)
-    if len(found) == len(metrics):
-        return found
-    # A Connect server now and then answers before it has heard what was observed.
-    written = frame.sparkSession.read.schema(frame.schema).parquet(path).agg(*named).first()
-    assert written is not None
-    return written.asDict()
