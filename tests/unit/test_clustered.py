@@ -54,7 +54,7 @@ def test_a_view_is_laid_out_by_what_it_is_looked_up_by(reader: str) -> None:
     text, order = READERS[reader]
     _, layering = in_normal_form(load_program(SPEC.replace("READER", text), "spec"))
     view = layering.of("step").views[0]
-    assert "".join(view.columns[place].name for place in laid_out(view, layering)) == order
+    assert "".join(view.columns[place].name for place in laid_out(view.name, layering)) == order
 
 
 def test_members_are_laid_out_by_their_groups() -> None:
@@ -63,7 +63,7 @@ def test_members_are_laid_out_by_their_groups() -> None:
     )
     _, layering = in_normal_form(load_program(text, "spec"))
     (members,) = (s.views[0] for s in layering.strata if "~members" in s.names[0])
-    assert laid_out(members, layering) == (0, 1)
+    assert laid_out(members.name, layering) == (0, 1)
 
 
 COLUMNS = {

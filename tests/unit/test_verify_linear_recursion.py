@@ -34,7 +34,7 @@ def parts(columns: str, *rules: str) -> LinearRecursion | None:
     spec = SPEC.format(columns=columns, rules="\n".join(f'      - "{rule}"' for rule in rules))
     _, layering = in_normal_form(load_program(spec, "g"))
     view = layering.of("p").views[0]
-    return taken_apart(view, tuple(column.type for column in view.columns))
+    return taken_apart(view)
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def _view(program: Program, layering: Layering, stratum: Stratum, view: View) ->
         tuple(
             Maintenance(one.label, print_rule(readable(one.rule, columns), "paper"), one.origin.name) for one in found
         ),
-        tuple(view.columns[place].name for place in laid_out(view, layering)),
+        tuple(view.columns[place].name for place in laid_out(view.name, layering)),
         view.description,
         {column.name: column.description for column in view.columns if column.description},
         view.hidden,

@@ -222,9 +222,9 @@ class Phase:
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Procedure:
-    """A strategy's translation of one stratum."""
+    """A strategy's translation of one stratum; it equals itself alone, as the stratum does."""
 
     strategy: str
     views: tuple[str, ...]

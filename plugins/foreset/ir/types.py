@@ -6,6 +6,7 @@ numbers and dates, but text never mixes with numbers.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -79,6 +80,7 @@ def array(element: Type) -> Type:
     return Type("array", element=element)
 
 
+@functools.lru_cache(maxsize=1024)
 def parse_type(text: str) -> Type | None:
     """Read a Spark SQL type name; None when there is no such type."""
     word = text.strip().lower()

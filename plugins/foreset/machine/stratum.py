@@ -6,6 +6,7 @@ relations lie (`Places`) and in how rows are taken in (`Port`), and in nothing e
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from foreset.ir.terms import Row
 from foreset.ir.versions import Version
 from foreset.machine.backend import Backend
 from foreset.machine.machine import Listener, Machine
-from foreset.plan.translate import COUNTED
+from foreset.plan.translate import COUNTED, REMEMBERED
 from foreset.records.events import PhaseBegun
 
 L = TypeVar("L")  # where a version of a relation lies
@@ -36,14 +37,20 @@ class Reads:
     tallying: bool  # it counts derivations: copies of a row would count too
 
 
-def reads_of(procedure: Procedure, lower: Sequence[str]) -> Reads:
+@functools.lru_cache(REMEMBERED)
+def reads_of(procedure: Procedure, lower: tuple[str, ...]) -> Reads:
     """By the steps alone, whatever the strategy is called."""
     named = {ref.version for ref in read_by(procedure.steps) if ref.relation in lower}
     # Who deletes is weighed against what there was (`Machine._merge`), also where no step reads that.
     before, every = awaited(procedure.steps), set(named_by(procedure.steps))
     own = tuple(view for view in procedure.views if Ref(view, Version.OLD) in before or Ref(view, Version.DEL) in every)
     counters = procedure.views if procedure.strategy in COUNTED else ()
-    return Reads(tuple(lower), own, counters, named <= {Version.NEW}, _tallies(procedure.steps))
+    return Reads(lower, own, counters, named <= {Version.NEW}, _tallies(procedure.steps))
+
+
+@functools.lru_cache(8 * REMEMBERED)
+def _places_read(procedure: Procedure, relation: str) -> frozenset[int] | None:
+    return places_read(procedure.steps, relation)
 
 
 def _tallies(steps: Sequence[Step]) -> bool:
@@ -116,7 +123,7 @@ def feed(task: Task, port: Port[L], places: Places[L]) -> None:
     """Take in what a procedure finds when it begins."""
     reads = task.reads
     for name in reads.lower:
-        read = places_read(task.procedure.steps, name)
+        read = _places_read(task.procedure, name)
         port.put(places.below(name, building=reads.building, read=read), reads)
     for view in reads.own:
         port.put(places.before(view), reads)

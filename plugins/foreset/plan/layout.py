@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable
 
-from foreset.ir.program import View
 from foreset.ir.rules import Atom, Rule, literal_variables
 from foreset.ir.strata import Layering
 from foreset.ir.terms import Var
 
 
-def laid_out(view: View, layering: Layering) -> tuple[int, ...]:
+@functools.lru_cache(maxsize=1024)
+def laid_out(view: str, layering: Layering) -> tuple[int, ...]:
     """The places of the view's columns, those first by which most atoms of rules are met.
 
     A change elsewhere in a rule's body is joined with the view by the variables that they share; groups are looked
     up by their own columns. Whether a row is there is asked with all columns, and gains by any order.
     """
+    columns = next(one.columns for one in layering.of(view).views if one.name == view)
     met = Counter[int]()
     for stratum in layering.strata:
         for other in stratum.views:
-            if other.aggregation and other.aggregation.members == view.name:
+            if other.aggregation and other.aggregation.members == view:
                 met.update(range(other.aggregation.groups))
-            met.update(place for rule in other.rules for place in _met(view.name, rule))
-    return tuple(sorted(range(len(view.columns)), key=lambda place: (-met[place], place)))
+            met.update(place for rule in other.rules for place in _met(view, rule))
+    return tuple(sorted(range(len(columns)), key=lambda place: (-met[place], place)))
 
 
 def _met(relation: str, rule: Rule) -> Iterable[int]:

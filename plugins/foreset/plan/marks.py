@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 from foreset.plan import stages
@@ -12,6 +13,7 @@ from foreset.records.commits import CommitRecord, PublishRecord
 from foreset.records.strata import ChoiceRecord, DeletionRecord, StratumRecord
 
 R = TypeVar("R")
+REMEMBERED = 1024  # marks: a refresh asks for each some ten times
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,21 +24,25 @@ class Mark(Generic[R]):
     kind: type[R]
 
 
+@lru_cache(REMEMBERED)
 def capture(source: str) -> Mark[CaptureRecord]:
     """That a source is captured."""
     return Mark(stages.mark(stages.CAPTURE, source), CaptureRecord)
 
 
+@lru_cache(REMEMBERED)
 def stratum(number: int) -> Mark[StratumRecord]:
     """That a stratum is up to date."""
     return Mark(stages.mark(stages.STRATA, number), StratumRecord)
 
 
+@lru_cache(REMEMBERED)
 def deletion(number: int) -> Mark[DeletionRecord]:
     """That all phases of a stratum but the last are done."""
     return Mark(f"{stratum(number).name}-delete", DeletionRecord)
 
 
+@lru_cache(REMEMBERED)
 def choice(number: int) -> Mark[ChoiceRecord]:
     """Which strategy a stratum takes in this refresh."""
     return Mark(f"{stratum(number).name}-choice", ChoiceRecord)

@@ -94,6 +94,7 @@ def _unsupported(stratum: Stratum) -> str:
 _CONDITIONS = {"dredf": _no_key, "spread": _not_carrying, "stdel": _unsupported}
 
 
+@functools.lru_cache(REMEMBERED)
 def single_derivation(stratum: Stratum) -> bool:
     """No row of the stratum can ever have two derivations: then presence is the count.
 
@@ -104,6 +105,7 @@ def single_derivation(stratum: Stratum) -> bool:
     return tells_apart(stratum.views[0].rules[0], stratum.keys)
 
 
+@functools.lru_cache(REMEMBERED)
 def keeps_counters(stratum: Stratum) -> bool:
     """Whether refreshes store counters for the stratum: where counting is the strategy of choice, or asked for."""
     declared = stratum.views[0].strategy
@@ -114,6 +116,7 @@ def keeps_counters(stratum: Stratum) -> bool:
     return declared in ("auto", "incremental", "strict") and not stratum.recursive and not single_derivation(stratum)
 
 
+@functools.lru_cache(REMEMBERED)
 def counts_itself(stratum: Stratum) -> bool:
     """Whether counting needs no stored counters: the change of a row says what there was of it."""
     return single_derivation(stratum) and not keeps_counters(stratum)

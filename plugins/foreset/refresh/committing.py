@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
@@ -111,7 +112,7 @@ def _written_whole(context: Context, view: View, given: Collection[Row], previou
 
 def _order(context: Context, view: View) -> tuple[str, ...]:
     """By which columns rows of a view are stored side by side."""
-    return tuple(view.columns[place].name for place in laid_out(view, context.layering))
+    return tuple(view.columns[place].name for place in laid_out(view.name, context.layering))
 
 
 def _rows(context: Context, one: Located, order: Sequence[str] = (), *, here: bool) -> Rows:
@@ -218,7 +219,7 @@ def told_of_domains(context: Context) -> tuple[dict[str, Asked], tuple[str, ...]
 
 def _edits_of_nothing(context: Context) -> list[str]:
     """Edits whose views the spec has no more: a person should know of them."""
-    found = without_view(context.program, context.plan.edits)
+    found = without_view(context.program, context.plan.edits) if context.plan.edits else ()
     return [with_command(context.layout.group, one) for one in found]
 
 
@@ -262,6 +263,7 @@ def _few(context: Context, *changes: Located) -> bool:
     return sum(file.stat().st_size for folder in folders for file in folder.rglob("*.parquet")) <= IN_PROCESS_BYTES
 
 
+@functools.cache
 def engine_version() -> str:
     """Foreset's own version."""
     try:

@@ -94,8 +94,9 @@ class LinearRecursion:
         )
 
 
-def taken_apart(view: View, kinds: tuple[Type, ...]) -> LinearRecursion | None:
+def taken_apart(view: View) -> LinearRecursion | None:
     """`view`, the only one of its stratum, taken apart; None where it reads itself in another way, or not at all."""
+    kinds = tuple(column.type for column in view.columns)
     links = [(rule, link) for rule in view.rules if (link := _link(rule, view.name)) is not None]
     starts = tuple(rule for rule in view.rules if not _reads(rule, view.name))
     if not links or len(links) + len(starts) < len(view.rules):
@@ -181,13 +182,14 @@ def _step(rule: Rule, link: Atom, key: Asked, name: str) -> Rule:
 
 
 # ---------------------------------------------------------------- rules that read their view twice
-def linear(view: View, kinds: Sequence[Type]) -> View:
-    """A view whose rules read it twice with rules that read it once; any other view as it is. `kinds`: of its columns.
+def linear(view: View) -> View:
+    """A view whose rules read it twice with rules that read it once; any other view as it is.
 
     `p(X, Y) :- p(X, Z), p(Z, Y)` gives the closure of what the other rules give; with `p(X, Y) :- p(Y, X)` beside it,
     that of those rows and of the same turned round. Said as `p(X, Y) :- b(X, Z), p(Z, Y)`, where `b` is the body of
     such a rule, it hands `Y` on, and no pair between the ends of a goal is a goal of its own.
     """
+    kinds = [column.type for column in view.columns]
     recursive = [rule for rule in view.rules if any(atom.relation == view.name for atom, _ in atoms(rule))]
     if len(kinds) != 2 or kinds[0] != kinds[1] or not any(map(_doubles, recursive)):
         return view

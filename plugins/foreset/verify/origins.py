@@ -6,6 +6,7 @@ some value shows that value nowhere else, but the row of a source that brought i
 
 from __future__ import annotations
 
+import functools
 import random
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,17 +15,25 @@ from foreset.ir.program import View
 from foreset.ir.rules import Atom, Let, Rule
 from foreset.ir.strata import Layering
 from foreset.ir.terms import Row, Value, Var, names_in
+from foreset.ir.types import Type
 from foreset.verify.binding_order import Asked, Schemas
 from foreset.verify.value_numbering import alike
 
 KEYS = 16  # by which a view is asked for whole rows
+REMEMBERED = 16  # specs: whoever refreshes again mostly does by the same
 Place = tuple[str, int]  # a relation and a column of it
 Pairs = tuple[tuple[int, int], ...]  # a column of a view, and one of a source
 Hint = tuple[tuple[int, Value], ...]  # columns of a view, and what one row of a source says of them
 
 
-def origins(layering: Layering, schemas: Schemas) -> dict[str, dict[str, Pairs]]:
+def origins(layering: Layering, schemas: Schemas) -> Mapping[str, Mapping[str, Pairs]]:
     """Of each view and source: a view's column with each column of the source whose values may reach it as they are."""
+    return _origins(layering, tuple(schemas.items()))
+
+
+@functools.lru_cache(REMEMBERED)
+def _origins(layering: Layering, columns: tuple[tuple[str, Sequence[Type]], ...]) -> dict[str, dict[str, Pairs]]:
+    schemas = dict(columns)
     above: dict[Place, set[Place]] = defaultdict(set)
     defined = set[str]()
     for stratum in layering.strata:

@@ -8,6 +8,7 @@ negation against answers that are complete.
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,11 +17,13 @@ from foreset.ir.program import View
 from foreset.ir.rules import Rule, atoms
 from foreset.ir.strata import Layering, Stratum
 from foreset.ir.terms import Row
+from foreset.ir.types import Type
 from foreset.verify.batches import Binder
 from foreset.verify.binding_order import Asked, Schemas
 from foreset.verify.fact_cache import FactCache
 from foreset.verify.groups import Facts, GroupFacts, member_schemas
 from foreset.verify.linear_recursion import LinearRecursion, linear, taken_apart
+from foreset.verify.origins import REMEMBERED
 from foreset.verify.tabling import Common, Goal, Pass, Table
 from foreset.verify.value_numbering import Codes
 
@@ -38,15 +41,11 @@ class Solver:
     codes: Codes = field(default_factory=Codes)
 
     def __post_init__(self) -> None:
-        self.layering = replace(self.layering, strata=tuple(map(self._read_once, self.layering.strata)))
+        self.layering = _read_once(self.layering)
         groups = {s.names[0]: s.views[0] for s in self.layering.strata if s.aggregation}
         if groups:
             self.schemas = {**self.schemas, **member_schemas(groups.values())}
             self.facts = GroupFacts(self.facts, groups, self._members, self._plain_rules)
-
-    def _read_once(self, stratum: Stratum) -> Stratum:
-        views = (linear(view, self.schemas[view.name]) if derived(view) else view for view in stratum.views)
-        return replace(stratum, views=tuple(views))
 
     def expect(self, view: str, asked: Asked, keys: set[Row]) -> None:
         """Groups that will be asked for."""
@@ -82,8 +81,7 @@ class Solver:
         views = {view.name: view for stratum in self.layering.strata for view in stratum.views if derived(view)}
         if extra is not None:
             views[extra.name] = extra
-        recursions = {one.view: one for one in map(self._recursion, self.layering.strata) if one is not None}
-        parts = {name: kinds for one in recursions.values() for name, kinds in one.schemas().items()}
+        recursions, parts = _recursions(self.layering)
         cache = FactCache(self.facts, self.codes, self.schemas)
         binder = Binder(self.codes, {**self.schemas, **parts})
         common = Common(cache, binder, views.keys() | parts.keys(), self.sizes, recursions)
@@ -97,10 +95,6 @@ class Solver:
             order = [stratum.views for stratum in self.layering.strata if derived(stratum.views[0])]
             tables = _decided(first, [*order, *([(extra,)] if extra else [])])
         return {goal: tables[goal] for goal in goals}
-
-    def _recursion(self, stratum: Stratum) -> LinearRecursion | None:
-        view = stratum.views[0]
-        return taken_apart(view, self.schemas[view.name]) if len(stratum.views) == 1 and derived(view) else None
 
     def _members(self, view: View, asked: Asked, keys: set[Row]) -> Iterable[Row]:
         """The members of the groups whose columns `asked` are one of `keys`."""
@@ -117,6 +111,23 @@ class Solver:
         own = {view.name: view for stratum in self.layering.strata for view in stratum.views}
         rules = own[aggregation.members].rules if aggregation.stored else view.rules
         return None if any(atom.relation in own for rule in rules for atom, _ in atoms(rule)) else rules
+
+
+@functools.lru_cache(REMEMBERED)
+def _read_once(layering: Layering) -> Layering:
+    """The same strata, where no rule reads its view twice if it can be said with one that reads it once."""
+    def read_once(stratum: Stratum) -> Stratum:
+        return replace(stratum, views=tuple(linear(view) if derived(view) else view for view in stratum.views))
+
+    return replace(layering, strata=tuple(map(read_once, layering.strata)))
+
+
+@functools.lru_cache(REMEMBERED)
+def _recursions(layering: Layering) -> tuple[dict[str, LinearRecursion], dict[str, tuple[Type, ...]]]:
+    """The views that only hand columns on, taken apart, and the columns of their parts."""
+    alone = (stratum.views[0] for stratum in layering.strata if len(stratum.views) == 1)
+    found = [one for view in alone if derived(view) and (one := taken_apart(view)) is not None]
+    return {one.view: one for one in found}, {name: kinds for one in found for name, kinds in one.schemas().items()}
 
 
 def derived(view: View) -> bool:

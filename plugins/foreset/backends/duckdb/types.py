@@ -6,6 +6,7 @@ Every text made here consists of our own words and of numbers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from foreset.backends.duckdb.budget import OutOfBounds
 from foreset.ir.terms import Row, Value
@@ -14,6 +15,7 @@ from foreset.ir.values import canonical
 from foreset.store.types import duck_type
 
 
+@lru_cache(maxsize=1024)
 def widening(column: str, kind: Type, to: Type) -> str:
     """`column` as a value of the wider type `to`, digit for digit what `values.widen` makes of it."""
     if kind == to or duck_type(kind) == duck_type(to):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from dataclasses import dataclass
@@ -93,6 +94,7 @@ def fault_of(name: str, path: str, error: Exception, *, missing: bool) -> Source
 # ---------------------------------------------------------------------------- columns
 
 
+@functools.lru_cache(maxsize=256)  # a table keeps its schema from refresh to refresh
 def parse_columns(schema: str) -> tuple[TableColumn, ...]:
     """The columns of a Delta schema."""
     fields = cast("list[dict[str, Any]]", json.loads(schema)["fields"])
