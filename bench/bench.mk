@@ -3,6 +3,12 @@
 bench: setup
 	@$(BIN)/python -m bench.suite $(ARGS)
 
+# Foreset in Spark beside Spark's own overwrite; `make bench ARGS="--engine spark"` is the same. ARGS="--engine auto
+# --factor 0.1,1 --world tpch,closures --only 'mixed 0.1 %'"; FORESET_SPARK_MEMORY and FORESET_SPARK_CORES hold for both.
+.PHONY: bench-spark
+bench-spark: setup
+	@$(BIN)/python -m bench.beside_spark $(ARGS)
+
 # Locks of the peers, which Foreset itself never installs.
 .PHONY: bench-lock
 bench-lock: setup

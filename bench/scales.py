@@ -30,11 +30,11 @@ def worlds(scale: str, factor: float | None = None) -> Makers:
     return {**GRAPHS[scale], "B2": [lambda: packages(scale)], "B6": [lambda: tpch(factor or SCALE_FACTORS[scale])]}
 
 
-def tpch(factor: float) -> Tpch:
+def tpch(factor: float, name: str = "tpch") -> Tpch:
     """TPC-H of a scale factor; its files are kept."""
     if not TPCHGEN.exists():
         raise Missing("tpchgen-cli is not installed")
-    return Tpch(generate(CACHE / "bench-data", factor, TPCHGEN))
+    return Tpch(generate(CACHE / "bench-data", factor, TPCHGEN), name)
 
 
 def packages(scale: str) -> Debian:

@@ -2,6 +2,7 @@
 
     python -m bench.suite [--only B1,B6] [--scale small|medium|full] [--peers spark,nemo | --no-peers]
         [--factor 0.1] [--limit SECONDS]
+    python -m bench.suite --engine spark ...    what bench/beside_spark.py does: Foreset in Spark beside Spark itself
 
 The report goes to bench/results/bench-DATE.md, with its numbers in .json and its charts in .svg files beside it. It is
 written after each world, so that a run that is cut leaves behind what it has.
@@ -16,7 +17,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from bench import instances, machine, report, summary
+from bench import beside_spark, instances, machine, report, summary
+from bench.carried import Lines
 from bench.core import Bench, Line, Settings
 from bench.peers import away, install, own
 from bench.peers.here import DuckDb, Peer
@@ -105,7 +107,7 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--only", type=partial(_names, known=BENCHMARKS), default=BENCHMARKS, help=told)
     parser.add_argument("--scale", choices=SCALES, default="full")
     parser.add_argument("--factor", type=float, help="the scale factor of TPC-H, if not that of the scale")
-    parser.add_argument("--engine", choices=("auto", "spark", "inproc"), default="auto", help="what runs the steps")
+    parser.add_argument("--engine", choices=("auto", "inproc"), default="auto", help="what runs the steps")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds that a peer may take for one state")
     told = f"beside DuckDB, some of {','.join(PEERS)}; {own.KEY}: our own recompute in Spark"
     parser.add_argument("--peers", type=partial(_names, known=PEERS), default=PEERS, help=told)
@@ -123,8 +125,12 @@ def _names(text: str, known: Sequence[str]) -> Sequence[str]:
     return names
 
 
-def main(arguments: Sequence[str] | None = None) -> Suite:
+def main(arguments: Sequence[str] | None = None) -> Suite | Lines:
     """Install peers, run, keep."""
+    engine = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    engine.add_argument("--engine", default="auto")
+    if engine.parse_known_args(arguments)[0].engine in ("spark", "both"):
+        return beside_spark.main(arguments)
     suite = Suite(options(arguments))
     machine.end_in_order()
     if set(suite.given.peers) & set(away.KEYS):

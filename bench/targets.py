@@ -103,10 +103,10 @@ def _each(benchmark: str, target: str, lines: Iterable[Line], ratio: Ratio, leas
     """Every line for itself; met when all are."""
     found = [(f"{line.case} {line.change}", value) for line in lines if (value := ratio(line)) is not None]
     text = ", ".join(f"{name} {value:.1f}x" for name, value in found)
-    return Judgement(benchmark, target, text, _verdict([value >= least for _, value in found]))
+    return Judgement(benchmark, target, text, verdict([value >= least for _, value in found]))
 
 
-def _verdict(held: Sequence[bool]) -> str:
+def verdict(held: Sequence[bool]) -> str:
     if not held:
         return "not measured"
     return "met" if all(held) else "in part" if any(held) else "not met"
@@ -116,7 +116,7 @@ def _work(lines: Sequence[Strata]) -> Judgement:
     ratios = instances.ratios(list(lines), instances.CLIQUE)
     text = ", ".join(f"clique of {size}, {gone} deleted {ratio:.0f}x" for (size, gone), ratio in ratios.items())
     target = "dredc >= 10x fewer rule instances than dred on cliques"
-    return Judgement("B4", target, text, _verdict([ratio >= 10 for ratio in ratios.values()]))
+    return Judgement("B4", target, text, verdict([ratio >= 10 for ratio in ratios.values()]))
 
 
 def _reads(lines: Iterable[Line]) -> Judgement:
@@ -127,7 +127,7 @@ def _reads(lines: Iterable[Line]) -> Judgement:
             worst[view] = max(worst.get(view, 0.0), line.kept.reads.get(view, 0) / max(1, rows))
     text = ", ".join(f"{view} {ratio:.2f}x" for view, ratio in worst.items())
     held = [ratio <= 1.2 for ratio in worst.values()]
-    return Judgement("B6", "rows read <= 1.2x of vanilla in every view", text, _verdict(held))
+    return Judgement("B6", "rows read <= 1.2x of vanilla in every view", text, verdict(held))
 
 
 def _views(found: Results) -> Iterable[Judgement]:
@@ -142,7 +142,7 @@ def _views(found: Results) -> Iterable[Judgement]:
 
 def _one(target: str, value: float | None, most: float, unit: str) -> Judgement:
     text = "" if value is None else f"{value:.2f} {unit}"
-    return Judgement("B7", target, text, _verdict([] if value is None else [value <= most]))
+    return Judgement("B7", target, text, verdict([] if value is None else [value <= most]))
 
 
 def _growth(lines: Sequence[Line]) -> Judgement:
@@ -151,7 +151,7 @@ def _growth(lines: Sequence[Line]) -> Judgement:
     text = ", ".join(f"{case} {value:.2f} s" for case, value in seconds.items())
     held = [ends[-1] <= 1.5 * ends[0]] if len(ends) > 1 else []
     told = f"{text}: {ends[-1] / ends[0]:.2f}x" if held else text
-    return Judgement("growth", "a fixed change from the least to the largest base <= 1.5x", told, _verdict(held))
+    return Judgement("growth", "a fixed change from the least to the largest base <= 1.5x", told, verdict(held))
 
 
 def _memory(lines: Sequence[Line]) -> Judgement:
@@ -160,4 +160,4 @@ def _memory(lines: Sequence[Line]) -> Judgement:
     if most is None:
         return Judgement("memory", target, "", "not measured")
     text = f"{most.kept.peak_mb:,} MB ({most.case}, {most.change})"
-    return Judgement("memory", target, text, _verdict([most.kept.peak_mb < MEMORY_MB]))
+    return Judgement("memory", target, text, verdict([most.kept.peak_mb < MEMORY_MB]))

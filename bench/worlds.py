@@ -75,7 +75,7 @@ def raw(root: str, name: str) -> str:
     return f"{root}/raw/{name}"
 
 
-def write_table(root: str, name: str, rows: pa.Table) -> None:
+def write_table(root: str, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
     """A new source table that records its changes."""
     write_deltalake(f"{root}/{name}", rows, configuration={"delta.enableChangeDataFeed": "true"})
 

@@ -108,4 +108,5 @@ def main() -> None:
             job.tell(step, seconds, tables=dict(zip(given.program, left, strict=True)))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""The benchmark beside Spark: its processes may die or be late, its counts come from logs, its report adds up."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from bench import beside_spark, carried, curves, spark_targets
+from bench.carried import Line, Lines, Side
+from bench.core import FIRST, IDLE, PeerRun, Run
+from bench.processes import Cost, Worker
+from bench.spark_events import Counts, EventLog, asked_for
+
+ROOT = Path(__file__).resolve().parents[2]
+ASKED = """
+import os, sys, time
+from bench.processes import answer, requests
+answer({"ready": True})
+print("not for us")
+for request in requests():
+    if request["do"] == "die":
+        print("it hurts", file=sys.stderr)
+        os._exit(3)
+    if request["do"] == "sleep":
+        time.sleep(60)
+    if request["do"] == "grow":
+        held = bytearray(100 << 20)
+        time.sleep(0.5)
+    answer({"died": "of shame"} if request["do"] == "tell" else {"did": request["do"], "by": os.getpid()})
+"""
+PHASES = {"stratum": 1.0, "commit": 0.5}
+RUN = Run("committed", "counting", "spark", "", 2.0, PHASES, 2, 30, 0, 0, 5, 5, 0, 9, {"q": 30})
+
+
+@pytest.fixture
+def worker(tmp_path: Path):
+    made = Worker([sys.executable, "-c", ASKED], tmp_path, {"PYTHONPATH": str(ROOT)})
+    yield made
+    made.end()
+
+
+def test_a_process_answers_and_its_memory_is_seen(worker: Worker) -> None:
+    first = worker.ask({"do": "add"}, 30)
+    assert first.said is not None
+    assert first.said["did"] == "add"
+    grown = worker.ask({"do": "grow"}, 30)
+    assert grown.said is not None
+    assert grown.said["by"] == first.said["by"]
+    assert grown.cost.peak_mb >= first.cost.peak_mb + 90
+    assert grown.cost.seconds >= 0.5
+
+
+def test_a_process_that_dies_says_of_what_and_the_next_one_goes_on(worker: Worker) -> None:
+    before = worker.ask({"do": "add"}, 30).said
+    died = worker.ask({"do": "die"}, 30)
+    assert (died.said, died.died) == (None, "ended with 3: it hurts")
+    assert worker.ask({"do": "tell"}, 30).died == "of shame"
+    after = worker.ask({"do": "add"}, 30).said
+    assert before is not None
+    assert after is not None
+    assert after["by"] != before["by"]
+
+
+def test_a_process_that_is_late_is_ended(worker: Worker) -> None:
+    worker.ask({"do": "add"}, 30)
+    late = worker.ask({"do": "sleep"}, 0.3)
+    assert late.died == "not done after 0 s"
+    assert late.cost.seconds < 10
+
+
+def test_a_log_of_spark_is_counted_from_where_the_last_look_ended(tmp_path: Path) -> None:
+    log, file = EventLog(tmp_path), tmp_path / "local-1.inprogress"
+    ended = {
+        "Event": "SparkListenerTaskEnd",
+        "Task End Reason": {"Reason": "Success"},
+        "Task Metrics": {
+            "Input Metrics": {"Records Read": 7, "Bytes Read": 3 << 20}, "Disk Bytes Spilled": 1 << 20,
+            "Shuffle Write Metrics": {"Shuffle Bytes Written": 2 << 20}, "JVM GC Time": 1500,
+        },
+    }  # fmt: skip
+    lost = {"Event": "SparkListenerTaskEnd", "Task End Reason": {"Reason": "ExceptionFailure"}}
+    lines = [{"Event": "SparkListenerJobStart"}, {"Event": "SparkListenerStageCompleted"}, ended, ended, lost]
+    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+    file.write_text(text + '{"Event":"SparkListenerJobSta')
+    assert log.since() == Counts(1, 3, 1, 14, 6.0, 4.0, 2.0, 3.0)
+    assert log.since() == Counts()
+    file.rename(file.with_suffix(""))
+    with file.with_suffix("").open("a") as more:
+        more.write('rt","Job ID":1}\n')
+    assert log.since() == Counts(jobs=1)
+    assert f"spark.eventLog.dir={tmp_path.as_uri()}" in asked_for(tmp_path)["SPARK_SUBMIT_OPTS"]
+
+
+def line(world: str, engine: str, change: str, kept: float | None, built: float | None) -> Line:
+    run = RUN if kept is not None else None
+    sides = (Side(kept, "" if kept else "boom", Cost(1.0, 9_000, 1.0, 10, 1)), Side(built, "" if built else "late"))
+    return Line(world, engine, change, 50, 50, *sides, 20, run, {"q": 20})
+
+
+def test_targets_are_judged_each_by_its_own_lines() -> None:
+    found = {
+        (one.benchmark, one.target): one
+        for one in spark_targets.judged([
+            line("TPC-H 1", "spark", FIRST, 13.0, 10.0),
+            line("TPC-H 1", "spark", "mixed 0.1 %", 2.0, 3.9),
+            line("TPC-H 1", "spark", "mixed 1 %", None, 10.0),
+            line("TPC-H 1", "spark", "mixed 10 %", 2.0, None),
+            line("TPC-H 10", "auto", "mixed 0.1 %", 2.0, 30.0),
+        ])
+    }  # fmt: skip
+
+    def of(world: str, start: str) -> str:
+        return next(one.verdict for (name, target), one in found.items() if name == world and target.startswith(start))
+
+    assert of("TPC-H 1", "first load") == "met"
+    assert of("TPC-H 1", "mixed 0.1 %") == "not met"
+    assert of("TPC-H 1", "mixed 1 %") == "not met"  # it died
+    assert of("TPC-H 1", "mixed 10 %") == "not measured"  # Spark did
+    assert of("TPC-H 1", "rows read") == "not met"  # 30 of 20
+    assert of("TPC-H 10", "first load") == "not measured"
+    assert of("TPC-H 10, auto", "mixed 0.1 %") == "met"
+    assert of("TPC-H 10, auto", "Python and JVM") == "not met"
+
+
+def test_a_report_is_read_again_and_a_line_replaced(tmp_path: Path) -> None:
+    kept = Lines("spark-day", {"cores": 2}, notes=["no time"])
+    for one in (line("TPC-H 0.1", "spark", "mixed 0.1 %", 2.0, 3.0), line("TPC-H 1", "spark", FIRST, None, 3.0)):
+        kept.take(one)
+        kept.keep(tmp_path)
+    found = Lines.read(tmp_path / "spark-day.json")
+    assert found == kept
+    again = replace(found.lines[0], peers={"DuckDB": PeerRun(1.0)})
+    found.take(again)
+    assert [one.world for one in found.lines] == ["TPC-H 1", "TPC-H 0.1"]
+    text = (tmp_path / "spark-day.md").read_text()
+    assert "| mixed 0.1 % | 100 | 20 | 2.00 | 3.00 | 1.5 |" in text
+    assert "died: boom" in text
+    assert Lines.read(tmp_path / "other.json").lines == []
+
+
+def test_a_line_is_told_as_it_comes() -> None:
+    assert "2.00 s  beside 3.00 s    1.5x" in carried.plain(line("TPC-H 1", "spark", FIRST, 2.0, 3.0))
+    assert "q reads 1.50 of its sources" in carried.plain(line("TPC-H 1", "spark", FIRST, 2.0, 3.0))
+    assert "died: boom" in carried.plain(line("TPC-H 1", "spark", FIRST, None, 3.0))
+    assert "beside" not in carried.plain(line("TPC-H 1", "spark", IDLE, 2.0, None))
+
+
+def test_growth_is_drawn_for_what_came_to_an_end() -> None:
+    those = [line(f"TPC-H {scale}", "spark", "mixed 0.1 %", seconds, 3.0) for scale, seconds in ((0.1, 2.0), (1, None))]
+    seconds = curves.points(those, lambda side: side.seconds or 0.0)
+    assert seconds == {"Foreset, spark": [(0.1, 0.02)], "Spark": [(0.1, 0.03), (1.0, 0.03)]}
+    assert curves.growth(those).count("<polyline") == 3  # bytes of Spark were not counted
+    assert "not measured" in curves.growth([])
+
+
+def test_the_command_measures_three_scales_in_spark() -> None:
+    given = beside_spark.options([])
+    assert [name for name, _ in beside_spark.makers(given, "spark")] == ["TPC-H 0.1", "TPC-H 1", "TPC-H 10"]
+    both = beside_spark.options(["--engine", "both", "--world", "closures"])
+    assert both.engine == ("spark", "auto")
+    assert [name for name, _ in beside_spark.makers(both, "auto")] == ["random", "layered", "large"]
