@@ -21,7 +21,7 @@ from bench.worlds import Change, Fingerprints, World, fingerprint, raw
 from deltalake import DeltaTable
 
 import foreset
-from foreset.refresh.engines import VARIABLE
+from foreset.plan.place import VARIABLE
 from foreset.refresh.whole import RefreshResult
 from foreset.warehouse import Warehouse
 

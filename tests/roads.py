@@ -19,7 +19,7 @@ import foreset
 from foreset.errors import EvaluationError
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering
-from foreset.refresh.engines import VARIABLE
+from foreset.plan.place import VARIABLE
 from foreset.refresh.whole import RefreshResult
 from foreset.testing.replica import Delta
 from foreset.warehouse import Warehouse

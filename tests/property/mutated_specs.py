@@ -60,10 +60,10 @@ def _has_columns(relation: object) -> bool:
 
 
 def in_options(spec: Spec, rng: Random) -> None:
-    """Strategies, keys, evaluation and expectations."""
+    """Strategies, engines, keys, evaluation and expectations."""
     name, view = _some_view(spec, rng)
     body = rng.choice(pool().literals)
-    match rng.randrange(5):
+    match rng.randrange(6):
         case 0:
             view["strategy"] = rng.choice(
                 (
@@ -88,6 +88,8 @@ def in_options(spec: Spec, rng: Random) -> None:
             for source in (spec.get("sources") or {}).values():
                 if _has_columns(source):
                     source["key"] = rng.sample(sorted(source["columns"]), 1)
+        case 4:
+            rng.choice((spec, view))["engine"] = rng.choice(("auto", "spark", "duckdb", "sparc"))
         case _:
             view["rules"].append(rng.choice(pool().rules))
 

@@ -105,10 +105,10 @@ def test_what_grows_too_large_moves_to_spark(wh: Warehouse, monkeypatch: pytest.
     assert not list(Path(wh.root).glob("_foreset/reach/runs/*/strata/**/*.parquet"))
 
 
-@pytest.mark.parametrize("engine", ["spark", "duckdb"])
+@pytest.mark.parametrize("engine", ["spark", "quack"])
 def test_an_engine_can_be_asked_for(wh: Warehouse, monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
     monkeypatch.setenv("FORESET_ENGINE", engine)
-    with pytest.raises(foreset.ForesetError, match="nowhere" if engine == "spark" else "auto, spark, inproc"):
+    with pytest.raises(foreset.ForesetError, match="nowhere" if engine == "spark" else "auto, spark, duckdb"):
         wh.refresh("reach")
 
 

@@ -111,6 +111,8 @@ def check(view: View) -> Iterator[Diagnostic]:
             yield faults.inexact_column(view.name, column.name, column.type, column.span or view.span or _NOWHERE)
     if view.strategy not in ("auto", "recompute"):
         yield faults.not_for_constraints(view.name, "strategy", view.strategy_span or view.span or _NOWHERE)
+    if view.engine:
+        yield faults.not_for_constraints(view.name, "engine", view.engine_span or view.span or _NOWHERE)
     if view.expectations:
         yield faults.not_for_constraints(view.name, "expectations", view.expectations[0].span or view.span or _NOWHERE)
     for rule in view.rules:

@@ -145,6 +145,7 @@ def _attempt_lines(attempt: FailedAttempt | None) -> list[str]:
 
 def _status_lines(found: Standing | Unrefreshed) -> list[str]:
     from foreset.cli.refresh import expected
+    from foreset.plan.place import told
     from foreset.questions.status import Unrefreshed
 
     failed = _attempt_lines(found.last_attempt)
@@ -156,7 +157,7 @@ def _status_lines(found: Standing | Unrefreshed) -> list[str]:
     width = max((len(name) for name in found.views), default=0)
     return [head, *_hold_lines(found.group, found.hold), *failed, *(
         f"  {name:<{width}}  {view.rows:>12,} rows  +{view.inserted:,} -{view.deleted:,}  {view.strategy}"
-        + (f", {view.engine}" if view.engine else "")
+        + (f", {told(view.engine, view.engine_reason)}" if view.engine else "")
         for name, view in found.views.items()
     ), *expected(found.quality)]  # fmt: skip
 

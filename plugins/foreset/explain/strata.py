@@ -19,7 +19,7 @@ from foreset.ir.text import print_rule
 from foreset.maintain.algorithm1 import maintenance_rules
 from foreset.plan.choose import Situation, Size, choose
 from foreset.plan.layout import laid_out
-from foreset.plan.place import RULE
+from foreset.plan.place import DUCKDB, RULE, Place, wish
 from foreset.plan.translate import COUNTED, MAINTAINING, keeps_counters, refusal, single_derivation
 
 ROWS = 1_000_000  # of each relation that the stratum reads, on a typical night
@@ -94,7 +94,8 @@ class StratumFacts:
     strategies: tuple[Admission, ...]
     auto: tuple[Taken, ...]
     groups: bool = False  # its only view holds groups
-    engine: str = RULE
+    engine: str = "auto"  # in process | spark | auto
+    engine_reason: str = RULE
     supports: bool = False  # each derivation is kept as a row
     base: str = ""  # of views that aggregate: whether a refresh reads what they are made of
 
@@ -105,6 +106,7 @@ def facts_of(program: Program, layering: Layering) -> tuple[StratumFacts, ...]:
 
 
 def _facts(program: Program, layering: Layering, stratum: Stratum) -> StratumFacts:
+    where = _where(stratum)
     return StratumFacts(
         stratum.number,
         stratum.level,
@@ -119,9 +121,19 @@ def _facts(program: Program, layering: Layering, stratum: Stratum) -> StratumFac
         tuple(_nights(stratum)),
         stratum.aggregation is not None,
         supports=stratum.supported,
-        engine="in process, which asks the domain" if stratum.called else RULE,
+        engine=where.engine,
+        engine_reason=where.reason,
         base=base_reading(program, stratum.names[0]) if len(stratum.names) == 1 and not stratum.called else "",
     )
+
+
+def _where(stratum: Stratum) -> Place:
+    """Where it runs, as far as that is known before any table is looked at."""
+    if stratum.called:
+        return Place(DUCKDB, "the domain is asked here")
+    if stratum.own_way:
+        return Place(DUCKDB, "solvers and edits have no other place")
+    return wish(stratum.engine).place or Place("auto", RULE)
 
 
 def _strategies(stratum: Stratum) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from foreset.explain.steps import Line, render
 from foreset.explain.strata import Admission, Counters, StratumFacts, Taken, ViewFacts
+from foreset.plan.place import told
 
 WIDTH = 14
 _COUNTERS = {
@@ -50,7 +51,7 @@ def stratum_text(stratum: StratumFacts) -> Iterator[str]:
     if stratum.supports:
         yield _fact("supports", "kept: each derivation is a row, which says what it stands on")
     yield _fact("laid out", "; ".join(_laid_out(view, alone=alone) for view in stratum.views))
-    yield _fact("engine", stratum.engine)
+    yield _fact("engine", told(stratum.engine, stratum.engine_reason))
     if stratum.base:
         yield _fact("base", stratum.base)
     declared = {view.declared for view in stratum.views}

@@ -17,6 +17,7 @@ SUPPORTED = ("stdel", "stdel-acyclic")  # declared strategies that keep supports
 STRATEGIES = (
     "auto", "incremental", "strict", "recompute", "insert", "counting", "dred", "dredf", "dredc", "spread", *SUPPORTED,
 )  # fmt: skip
+ENGINES = ("auto", "spark", "duckdb")  # as specs name them
 DEFAULT_MAX_ROUNDS = 1000
 
 
@@ -73,8 +74,10 @@ class View:
     given: tuple[Row, ...] | None = None  # its rows, where edits say them: rows that were taken out of or put in a view
     constrained: bool = False  # kept by constraints: rows of values, and a column of what else holds
     evaluate: str = ""  # at_refresh | on_read: when calls are made; empty where the spec does not say
+    engine: str = ""  # one of ENGINES; empty where the spec does not say
     span: Span | None = field(default=None, compare=False, repr=False)
     strategy_span: Span | None = field(default=None, compare=False, repr=False)
+    engine_span: Span | None = field(default=None, compare=False, repr=False)
 
 
 def auxiliaries(program: Program, view: str) -> tuple[str, ...]:
@@ -153,8 +156,10 @@ class Program:
     max_rounds: int = DEFAULT_MAX_ROUNDS
     aggregates: tuple[Definition, ...] = ()
     domains: tuple[Domain, ...] = ()
+    engine: str = ""  # of views that do not say one
     file: str = ""
     span: Span | None = field(default=None, compare=False, repr=False)
+    engine_span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
     def shown(self) -> tuple[View, ...]:

@@ -66,6 +66,11 @@ class Stratum:
         return self.views[0].called
 
     @property
+    def engine(self) -> str:
+        """The engine that the spec wants for it; empty where it does not say. All of its views have the same."""
+        return self.views[0].engine
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of its views, in the order of the file."""
         return tuple(view.name for view in self.views)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from foreset.ir.hidden import in_words
+from foreset.plan.place import told
 from foreset.plan.stages import CLOSE, COMMIT, OPEN, Stage, Status
 from foreset.records.checks import Verification
 from foreset.records.events import EngineChosen, Event, PhaseBegun, RoundBegun, StratumBegun, Warned
@@ -29,7 +30,7 @@ def progress(event: Event) -> str:
         case Warned(_, message):
             return f"warning: {message}"
         case EngineChosen(engine, reason, number):
-            return f"stratum {number}: {'in Spark' if engine == 'spark' else engine}, {reason}"
+            return f"stratum {number}: {told(engine, reason)}"
         case PhaseBegun(phase, number):
             return f"stratum {number}: {phase}"
         case RoundBegun(done, rows, number):

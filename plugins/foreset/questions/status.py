@@ -24,6 +24,7 @@ class ViewStanding:
     strategy: str
     reason: str
     engine: str
+    engine_reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +71,9 @@ def standing(layout: Layout) -> Standing | Unrefreshed:
     failed = last_failure(layout, row.seq if row else 0)
     if row is None:
         return Unrefreshed(layout.group, last_attempt=failed)
-    where = {name: one.engine or "" for one in row.extra.strata for name in one.views}
+    where = {name: (one.engine or "", one.engine_reason or "") for one in row.extra.strata for name in one.views}
     views = {
-        name: ViewStanding(pin.rows, pin.inserted, pin.deleted, pin.strategy, pin.reason, where.get(name, ""))
+        name: ViewStanding(pin.rows, pin.inserted, pin.deleted, pin.strategy, pin.reason, *where.get(name, ("", "")))
         for name, pin in row.views.items()
         if not is_hidden(name)
     }

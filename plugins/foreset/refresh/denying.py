@@ -14,6 +14,7 @@ from foreset.ir.terms import Row
 from foreset.ir.values import sort_key
 from foreset.machine.stratum import Task, run_stratum
 from foreset.maintain.deny import denied, deny
+from foreset.plan.place import deployed
 from foreset.refresh.capturing import captured_of
 from foreset.refresh.choosing import size_of
 from foreset.refresh.context import Context
@@ -71,7 +72,8 @@ def violations(context: Context, rule: Rule, columns: Sequence[Column], limit: i
         run_stratum(task, port, Inputs(context))
         return _found(port, denied(rule), limit)
 
-    where = place_of(context, "recompute" if whole else "", {name: size_of(context, name) for name in reads})
+    sizes = {name: size_of(context, name) for name in reads}
+    where = place_of(context, "recompute" if whole else "", sizes, deployed())
     return do_in(context, where, schemas_of(context.program, procedure), work)[0]
 
 

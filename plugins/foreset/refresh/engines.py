@@ -6,7 +6,6 @@ sources, those in this process share.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias, TypeVar
@@ -18,13 +17,13 @@ from foreset.backends.duckdb.budget import OutOfBounds
 from foreset.backends.duckdb.database import session
 from foreset.backends.duckdb.sharing import LARGE, Shared, links, near
 from foreset.backends.duckdb.tables import Near, Table, Tables
-from foreset.errors import UsageError
+from foreset.errors import EnvironmentFault, ForesetError
 from foreset.ir.program import Program
 from foreset.ir.steps import Procedure
 from foreset.ir.types import Type
 from foreset.ir.versions import Version
 from foreset.plan.choose import Size
-from foreset.plan.place import DUCKDB, SPARK, Place, place
+from foreset.plan.place import DUCKDB, SPARK, Place, Wish, place
 from foreset.refresh.capturing import captured_of, captures_of
 from foreset.refresh.context import Context
 from foreset.refresh.located import located
@@ -36,25 +35,25 @@ from foreset.store.delta import SparkOnly
 T = TypeVar("T")
 Engine: TypeAlias = DuckDBPort | SparkPort
 Schemas: TypeAlias = Mapping[str, tuple[Type, ...]]
-VARIABLE = "FORESET_ENGINE"
-ENGINES = ("auto", "spark", "inproc")
 
 
-def forced() -> str:
-    """The engine that the environment names, or `auto`."""
-    named = os.environ.get(VARIABLE, "") or "auto"
-    if named not in ENGINES:
-        raise UsageError(f"{VARIABLE} is {named!r}", f"one of {', '.join(ENGINES)}")
-    return named
-
-
-def place_of(context: Context, strategy: str, sizes: Mapping[str, Size]) -> Place:
+def place_of(context: Context, strategy: str, sizes: Mapping[str, Size], wanted: Wish) -> Place:
     """Where work on some relations begins, from what is known of them."""
-    named = forced()
+    if wanted.place is not None:
+        return wanted.place
     for name in sizes:
-        if named == "auto" and name in context.run.sources and captured_of(context, name).rows is None:
+        if name in context.run.sources and captured_of(context, name).rows is None:
             return Place(SPARK, f"the log of source {name} does not say how many rows it has")
-    return place(strategy, sizes, named)
+    return place(strategy, sizes)
+
+
+def unfit(title: str, wanted: Wish, error: Exception) -> Exception:
+    """What stops a stratum that has to run in process."""
+    if isinstance(error, duckdb.Error) and not isinstance(error, duckdb.OutOfMemoryException):
+        return error
+    what = error.message if isinstance(error, ForesetError) else f"DuckDB says: {error}"
+    hint = f"{wanted.because}; with `auto` or `spark` it runs in Spark"
+    return EnvironmentFault(f"{title} cannot be computed in process: {what}", hint, worth_retrying=False)
 
 
 def _go_on(_: Place, __: Exception) -> None:

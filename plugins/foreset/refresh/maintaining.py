@@ -17,7 +17,7 @@ from foreset.machine.stratum import Task, feed, run_phases
 from foreset.plan import marks
 from foreset.plan.choose import Choice, Mode, free
 from foreset.plan.giving_up import GivenUp
-from foreset.plan.place import DUCKDB, SPARK, Place
+from foreset.plan.place import DUCKDB, SPARK, Place, wish
 from foreset.plan.translate import keeps_counters, translate
 from foreset.records.events import EngineChosen, OfMachine, StratumBegun
 from foreset.records.strata import DeletionRecord, StagedFile, StagedView, StratumRecord
@@ -26,7 +26,7 @@ from foreset.refresh.choosing import chosen, reason_of, situation_of
 from foreset.refresh.constraining import constrain
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.domain_phase import ask, give
-from foreset.refresh.engines import Engine, do_in, forced, place_of, schemas_of
+from foreset.refresh.engines import Engine, do_in, place_of, schemas_of, unfit
 from foreset.refresh.located import Inputs
 from foreset.relations.frames import SparkPort
 from foreset.relations.located import COUNTERS
@@ -75,25 +75,24 @@ def _finish(
 ) -> StratumRecord:
     procedure = translate(stratum, choice.strategy, counted=keeps_counters(stratum))
     work = _Work(context, stratum, choice, before, in_parts, procedure, _folder(context, stratum))
-    where = Place(SPARK, "its deletion part ran there") if before.saved else _placed(context, stratum, choice)
+    wanted = wish(stratum.engine)
+    if before.saved is not None:
+        where = Place(SPARK, "its deletion part ran there")
+    else:
+        where = place_of(context, choice.strategy, situation_of(context, stratum).sizes, wanted)
 
     def told(place: Place) -> None:
         context.listen(EngineChosen(place.engine, place.reason, stratum.number))
 
     def moved(place: Place, error: Exception) -> None:
-        if forced() == "inproc":
-            raise error
+        if wanted.place is not None:
+            raise unfit(stratum.title, wanted, error) from error
         told(place)
 
     if where.engine == DUCKDB:
         told(where)
     record, where = do_in(context, where, schemas_of(context.program, procedure), partial(_run, work), moved)
     return replace(record, engine=where.engine, engine_reason=where.reason)
-
-
-def _placed(context: Context, stratum: Stratum, choice: Choice) -> Place:
-    """Where a stratum begins, from what is known of its inputs."""
-    return place_of(context, choice.strategy, situation_of(context, stratum).sizes)
 
 
 @dataclass(frozen=True, slots=True)

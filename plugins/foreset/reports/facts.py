@@ -141,6 +141,7 @@ def _view(name: str, done: StratumSummary | None) -> ViewLine:
         strategy=done.strategy,
         reason=done.reason,
         engine=done.engine or "",
+        engine_reason=done.engine_reason or "",
         rounds=done.rounds,
         seconds=done.seconds,
         rows_read=done.rows_read,

@@ -58,6 +58,7 @@ class ViewLine:
     strategy: str = ""
     reason: str = ""
     engine: str = ""
+    engine_reason: str = ""
     rounds: int = 0
     seconds: float | None = None
     rows_read: Mapping[str, int] = field(default_factory=dict)

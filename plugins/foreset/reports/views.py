@@ -15,7 +15,7 @@ from foreset.ir.expectations import Expectation as Declared
 from foreset.ir.program import Change, Column, Program, UnitTest, View
 from foreset.ir.text import as_written
 from foreset.quality.outcome import cell
-from foreset.reports import definition, reading
+from foreset.reports import definition, reading, words
 from foreset.reports.definition import Definition, Elsewhere
 from foreset.reports.headline import Headline, group_headline
 from foreset.reports.model import Expectation, History, Moment, Run, SourceLine, State, ViewLine
@@ -106,6 +106,12 @@ class ViewPage:
     def strategy(self) -> str:
         """As declared."""
         return self.view.strategy
+
+    @property
+    def computed(self) -> str:
+        """Where it was computed last, and why."""
+        found = (words.engine(line) for _, line in self.lines if line.engine)
+        return next(found, "")
 
 
 def view_names(found: Definition | None) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from foreset.plan.place import told
 from foreset.plan.stages import EachSource, EachStratum, Once, named
 from foreset.reports.model import Expectation, Quality, Run, SourceLine, State, Step, Verification, ViewLine
 
@@ -43,7 +44,6 @@ KINDS = {
 }
 TELLING = 0.05  # a larger error rate helps nobody
 SCOPES = {"changes": "rows that came", "all": "all rows"}
-ENGINES = {"spark": "In Spark", "in process": "In process, without Spark"}
 
 
 def number(value: float | None) -> str:
@@ -126,6 +126,12 @@ def strategy(view: ViewLine) -> str:
     if view.strategy == "recompute" and view.reason.startswith("first load"):
         return "computed the whole view"
     return STRATEGIES.get(view.strategy, "")
+
+
+def engine(view: ViewLine) -> str:
+    """Where a view was computed, and why, as the beginning of a sentence."""
+    where = told(view.engine, view.engine_reason)
+    return where[:1].upper() + where[1:]
 
 
 def untouched(run: Run) -> str:

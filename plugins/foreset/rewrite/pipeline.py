@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from foreset.analyse import aggregates, constrained, lint, names, safety, stratified, types, unit_tests
+from foreset.analyse import aggregates, constrained, engines, lint, names, safety, stratified, types, unit_tests
 from foreset.analyse.graph import circles, dependencies
 from foreset.analyse.strata import layering
 from foreset.diagnostics import Diagnostic, Report
@@ -43,12 +43,14 @@ def prepare(program: Program) -> Prepared:
     report.extend(names.check_views(program))
     report.extend(lint.of_program(program))
     report.extend(stratified.check(program.views))  # on names alone: it needs no sound rules
+    report.extend(engines.check(program))
     report.extend(fault for test in program.tests for fault in unit_tests.check(test, program.sources))
     definitions, wrong = aggregates.prepared(program.aggregates)
     report.extend(wrong)
     keys = {source.name: source.key_places for source in program.sources}
     splitter = Splitter(program.columns_of(), definitions, keys)
     views = _passed(program, splitter, report)
+    views = engines.with_engines(program, views) if report.ok else views
     columns = {**program.columns_of(), **splitter.schemas_with_hidden}
     layers = _layers(views, columns, keys, report)
     report = _in_plain_words(report)

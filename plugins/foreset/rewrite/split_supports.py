@@ -56,7 +56,7 @@ def _supported(rule: Rule, view: View, made: dict[str, View]) -> tuple[str, Rule
     head = Atom(name, shown, span=rule.head.span)
     derived = replace(rule, head=head)
     made.setdefault(name, View(name, columns, (derived,), view.strategy, hidden=True, supports=view.name,
-                               span=view.span, strategy_span=view.strategy_span))  # fmt: skip
+                               engine=view.engine, span=view.span, strategy_span=view.strategy_span))  # fmt: skip
     return name, replace(rule, body=(head,))
 
 

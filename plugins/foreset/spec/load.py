@@ -193,8 +193,10 @@ def _program(node: Node, file: str, report: Report) -> Program | None:
         max_rounds=int(rounds.value) if isinstance(rounds, Scalar) else DEFAULT_MAX_ROUNDS,
         aggregates=tuple(aggregates.values()),
         domains=domains,
+        engine=fields.text("engine"),
         file=file,
         span=fields.span_of("group"),
+        engine_span=fields.span_of("engine") if "engine" in fields.values else None,
     )
     own = [source for source in sources if source.view and source.view.split(".")[0] == program.group]
     for source in own:
@@ -256,11 +258,13 @@ def _view(name: Scalar, fields: Fields, scope: Scope, views: tuple[str, ...], re
         tuple(replace(rule, name=f"{name.value}#{number}") for number, rule in enumerate(rules, 1)),
         strategy=fields.text("strategy", "auto"),
         evaluate=fields.text("evaluate"),
+        engine=fields.text("engine"),
         export=isinstance(export, Scalar) and export.value == "true",
         description=fields.text("description"),
         expectations=_expectations(name.value, fields, scope.relations, report),
         span=name.span,
         strategy_span=fields.span_of("strategy") if "strategy" in fields.values else None,
+        engine_span=fields.span_of("engine") if "engine" in fields.values else None,
     )
 
 

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from foreset.diagnostics import Diagnostic
 from foreset.ir.domains import DEFAULT_MAX_ROWS, DEFAULT_SECONDS
-from foreset.ir.program import DEFAULT_MAX_ROUNDS, STRATEGIES
+from foreset.ir.program import DEFAULT_MAX_ROUNDS, ENGINES, STRATEGIES
 from foreset.ir.types import TYPE_NAMES, parse_type
 from foreset.spec import faults
 from foreset.spec.expectation_schema import expectation_schema
@@ -198,6 +198,7 @@ VIEW = Record(
         Key("rules", _RULES, "what is in the view: a list of rules, or a `|` block in which each rule ends with a dot",
             "rules: [...]"),
         Key("strategy", Text(choices=STRATEGIES), "how the view is kept up to date", default="auto"),
+        Key("engine", Text(choices=ENGINES), "where the view is computed; default: as the group"),
         Key("evaluate", Text(choices=("at_refresh", "on_read")),
             "when domains are asked: at each refresh, or when the view is read", default="at_refresh"),
         Key("export", Flag(), "also write a plain Delta table, for tools that cannot read a view", default=False),
@@ -246,6 +247,8 @@ SPEC = Record(
         Key("timezone", Text(check=_check_timezone, examples=("Europe/Berlin",)),
             "the time zone of the schedule", default="UTC"),
         Key("tags", ListOf(Text(), "a tag"), "tags of the DAG"),
+        Key("engine", Text(choices=ENGINES),
+            "where the views are computed: in Spark, in process by DuckDB, or as it pays", default="auto"),
         Key("max_rounds", Whole(1, MOST_ROUNDS), "after how many rounds a recursion stops with an error",
             default=DEFAULT_MAX_ROUNDS),
         Key("sources", MapOf(SOURCE, "source"), "the relations that the rules read"),

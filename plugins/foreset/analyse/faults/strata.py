@@ -67,3 +67,10 @@ def mixed_strategies(span: Span, view: str, strategy: str, other: str, other_str
     message = f"`{view}` declares `{strategy}`, but `{other}`, which it reads and which reads it, `{other_strategy}`"
     hint = "views that read each other are maintained together: declare the same strategy for all of them"
     return Diagnostic("FS505", message, span, hint)
+
+
+def mixed_engines(span: Span, view: tuple[str, str], other: tuple[str, str], where: str) -> Diagnostic:
+    """One stratum is computed in one place; `view` and `other` are names with engines."""
+    message = f"`{view[0]}` wants `{view[1]}`, but `{other[0]}`, which it reads and which reads it, `{other[1]}`"
+    hint = "views that read each other are computed together: give all of them the same engine"
+    return Diagnostic("FS510", message, span, hint, notes=(where,))
