@@ -12,7 +12,7 @@ from tests.refresh_cases import Night, Session
 from foreset.backends.duckdb.backend import DuckDBBackend
 from foreset.backends.duckdb.budget import Budget
 from foreset.backends.duckdb.database import connect
-from foreset.backends.duckdb.tables import Sql, Tables
+from foreset.backends.duckdb.tables import Tables
 from foreset.backends.sets.rows import Schemas
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering
@@ -24,7 +24,7 @@ from foreset.testing.replica import Chooser, Delta, Replica
 
 
 @cache
-def _connection() -> duckdb.DuckDBPyConnection:
+def _database() -> duckdb.DuckDBPyConnection:
     """One for all strata: opening costs more than a small stratum."""
     return connect()
 
@@ -42,10 +42,8 @@ class DuckDBReplica(Replica):
     outside: bool = True
 
     def port(self, schemas: Schemas) -> DuckDBPort:
-        """Tables of the one connection, without those of the stratum before."""
-        tables = Tables(_connection(), dict(schemas), Budget(), patience=self.patience, large=self.large)
-        for (name,) in tables.run(Sql("SELECT table_name FROM duckdb_tables()")):
-            tables.run(Sql(f"DROP TABLE {name}"))
+        """A connection to the one database: its tables go with it."""
+        tables = Tables(_database().cursor(), dict(schemas), Budget(), patience=self.patience, large=self.large)
         backend = DuckDBBackend(tables)
         return _Outside(backend) if self.outside else DuckDBPort(backend)
 
