@@ -81,6 +81,20 @@ def test_the_session_of_a_night(world: World, monkeypatch: pytest.MonkeyPatch) -
     assert night.do("session") == {"spark": "embedded", "answers": "not running"}, "it starts when it is needed"
 
 
+def test_a_night_without_jars_is_opened(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is small needs none of them; who forces Spark hears of it before anything is opened."""
+    monkeypatch.setenv("FORESET_JARS", str(tmp_path / "nowhere"))
+    night = Night(world, "night")
+    night.job = replace(night.job, spark="embedded")
+    found = night.do("session")
+    assert found["spark"] == "none"
+    assert "delta-spark" in found["answers"]
+    assert night.to("publish")["commit"]["seq"] == 1
+    monkeypatch.setenv("FORESET_ENGINE", "spark")
+    with pytest.raises(foreset.EnvironmentFault, match="doctor --fix"):
+        night.do("session")
+
+
 def test_a_quiet_night_ends_with_capture_and_stays_ended(world: World) -> None:
     Night(world, "first").to("publish")
     quiet = Night(world, "quiet")

@@ -19,6 +19,7 @@ from foreset.errors import EnvironmentFault, Fenced, Held
 from foreset.ir.program import is_hidden
 from foreset.plan import stages
 from foreset.plan.frozen import Request
+from foreset.plan.place import deployed
 from foreset.plan.stages import EachStratum, Ending, Frame, Opening, Retry, Stage, Status, Working
 from foreset.plan.unreached import unreached
 from foreset.records.captures import CaptureRecord
@@ -128,7 +129,12 @@ def _session(job: Job) -> SparkFound:
     if named not in ("", "embedded"):
         with open_session(named, job.warehouse) as handle:
             return SparkFound(handle.kind.value, handle.spark.version)
-    verified_jars()
+    try:
+        verified_jars()
+    except EnvironmentFault as fault:
+        if deployed().engine == "spark":
+            raise
+        return SparkFound("none", fault.message)  # all may be small; a stratum that is not says what to do
     report = inspect_server(job.warehouse)
     return SparkFound("embedded", report.fit.value if report.fit else "not running")
 
