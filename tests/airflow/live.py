@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
+from tests.airflow.api_server import free_port
 from tests.roads import FEED
 
 import foreset
@@ -61,6 +62,7 @@ class Live:
     folder: Path
     airflow: Airflow = field(default_factory=lambda: Airflow(""))
     warming: subprocess.Popen[bytes] | None = None
+    port: int = field(default_factory=free_port)
 
     @property
     def home(self) -> Home:
@@ -77,7 +79,7 @@ class Live:
     def start(self) -> None:
         """Start Airflow and Spark, and wait for both."""
         self.warming = warm_spark(self.warehouse)
-        running = start(Project(self.folder, self.specs, self.warehouse, 8191), self.home)
+        running = start(Project(self.folder, self.specs, self.warehouse, self.port), self.home)
         self.airflow = wait_until_healthy(running, self.home, limit_s=PATIENCE_S)
         wait_for_dags(self.airflow, self.specs, PATIENCE_S)
         self.warming.wait()
