@@ -18,7 +18,8 @@ from tests.property.checks import FIXED, Difference
 from tests.refresh_cases import case_text
 
 SEED = int(os.environ.get("FORESET_SEED", "80000000"))
-PROGRAMS = int(os.environ.get("FORESET_PROGRAMS", "1000"))
+LONG = int(os.environ.get("FORESET_FUZZ", "0")) // 10  # under `make fuzz`
+PROGRAMS = int(os.environ.get("FORESET_PROGRAMS", max(350, LONG)))
 CHUNK = 10
 EVERY = 10  # one program of so many is maintained by every strategy
 

@@ -20,7 +20,7 @@ from tests.property.programs import case_from, random_case
 from tests.refresh_cases import case_text, parse_case
 
 SEED = int(os.environ.get("FORESET_SEED", "20261118"))
-PROGRAMS = int(os.environ.get("FORESET_PROGRAMS", "2000"))
+PROGRAMS = int(os.environ.get("FORESET_PROGRAMS", "700"))  # `make fuzz` has many more
 NON_EMPTY = 0.6  # of the deltas of views
 IN_REACH = 0.8  # of the programs, of clingo
 
