@@ -26,6 +26,7 @@ SHELL := bash
 BIN := .venv/bin
 N ?= 50000
 ARGS ?=
+WORKERS ?= 3
 
 # Nothing of the caller's Python or Spark may leak in; spark-submit finds our Python by PATH.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -49,10 +50,12 @@ lock: setup
 lint: setup
 	@.ci/lint
 
-# A lint fault does not hide the tests: both run, either fails the target, and pytest has the last word.
-# Two workers, each with one warm Spark session for its files, long files first: what waits for Spark or Airflow leaves a core free.
+# A lint fault does not hide the tests: both run, side by side, and either fails the target. Of a whole run pytest has the last word.
+# Each worker has one warm Spark session for its files. One more than two cores: what waits for Spark or Airflow leaves one free.
 test: setup
-	@lint=0; .ci/lint || lint=$$?; $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS); exit $$lint
+	@.ci/lint & lint=$$!; tests=0; \
+	    $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS) || tests=$$?; \
+	    wait $$lint || tests=$$(( tests ? tests : 1 )); exit $$tests
 
 test-fast: setup
 	@$(BIN)/pytest -n auto -m "not spark and not airflow and not slow" $(ARGS)

@@ -7,11 +7,18 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# A refresh waits twenty times until the disk has what it wrote, and Airflow's database at each turn. What tests write
+# is worth nothing after them, so they write into memory where it can hold it: no test is about the power going off.
+MEMORY, ROOM = Path("/dev/shm"), 4 << 30
+if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= ROOM:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 # Importing Airflow writes its configuration to this folder, and Spark's servers keep their state in the other one:
 # the user's own are not ours to touch.
