@@ -128,7 +128,7 @@ def _prepared(text: str) -> tuple[Program, Layering]:
 
 def _backend(program: Program) -> DuckDBBackend:
     schemas = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}
-    return DuckDBBackend(Tables(connect("8GB"), schemas, Budget(UNBOUNDED, UNBOUNDED, UNBOUNDED)))
+    return DuckDBBackend(Tables(connect(8_000_000_000), schemas, Budget(UNBOUNDED, UNBOUNDED, UNBOUNDED)))
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ import pytest
 from tests.roads import CLOSURE, EDGE, World
 
 import foreset
+from foreset.backends.duckdb import budget
 from foreset.errors import EnvironmentFault, UsageError
 from foreset.ir.program import is_hidden
 from foreset.plan.fingerprint import fingerprints
@@ -103,15 +104,18 @@ def test_a_spec_that_wants_spark_asks_for_it(world: World) -> None:
 
 
 def test_a_spec_that_wants_duckdb_is_not_moved(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    from foreset.backends.duckdb import budget
-
+    monkeypatch.setattr(budget, "PASSES", 0)  # bounds are for work that may go to Spark
     world.spec(said("duckdb"))
     wh = world.open()
     done = wh.refresh("reach").views["closure"]
     assert (done.engine, done.engine_reason) == ("in process", "the spec says `engine: duckdb`")
     record = wh.manifest("reach")[-1]["extra"]["strata"][0]
     assert (record["engine"], record["engine_reason"]) == (done.engine, done.engine_reason)
-    monkeypatch.setattr(budget.Budget.__init__, "__defaults__", (1, 1, 1, 0, 0, 0))
+
+    def full(*_: object) -> None:
+        raise budget.OutOfBounds("it is too large")
+
+    monkeypatch.setattr(budget.Budget, "make", full)
     world.delete("bc")
-    with pytest.raises(EnvironmentFault, match="(?s)stratum 1: closure cannot .* in process.*`engine: duckdb`"):
+    with pytest.raises(EnvironmentFault, match="(?s)closure cannot be computed in process: it is .*`engine: duckdb`"):
         wh.refresh("reach", mode="recompute")

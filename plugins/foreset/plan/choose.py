@@ -32,11 +32,13 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much a relation changed, and how large it was."""
+    """How much a relation changed, and how large it was; in bytes, what is read of it."""
 
     inserted: int = 0
     deleted: int = 0
     rows: int = 0
+    width: int = 0  # of a row, in memory
+    stored: int | None = None  # in files; None where nobody knows
 
     @property
     def changed(self) -> int:
@@ -72,6 +74,7 @@ class Situation:
     sizes: Mapping[str, Size]  # of every relation that it reads
     rebuild: str = ""  # why there is no old state to start from; empty when there is one
     counters: bool = False  # stored counters belong to the old state
+    own: int = 0  # bytes of its own old rows, in memory
     cost: Cost = Cost()
 
 

@@ -1,4 +1,4 @@
-"""Where a stratum runs: in process when what it must touch is small, in Spark otherwise; or where it is wanted.
+"""Where a stratum runs: in process when what it works on fits this machine, in Spark otherwise; or where it is wanted.
 
 A spec says it for a group or a view (`engine:`), a deployment for all others (FORESET_ENGINE).
 """
@@ -6,22 +6,22 @@ A spec says it for a group or a view (`engine:`), a deployment for all others (F
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from foreset.diagnostics import did_you_mean
 from foreset.errors import UsageError
 from foreset.ir.program import ENGINES
-from foreset.plan.choose import Size
+from foreset.ir.sizes import amount
+from foreset.plan.choose import Situation
 
 DUCKDB, SPARK = "in process", "spark"  # as records and people say it
-FEW_CHANGES = 5_000_000  # rows that came or went below a stratum that is maintained
-FEW_ROWS = 20_000_000  # rows below a stratum that is built
+JOINED = 4  # times the bytes of a change are at work on its way through joins, say
+LITTLE = 256 << 20  # bytes that are worked on in process, however little memory is free: Spark would take more
+FEW_CHANGES = 5_000_000  # rows that came or went, where the warehouse is not on this disk
+FEW_ROWS = 20_000_000  # rows to build from, likewise
 VARIABLE = "FORESET_ENGINE"
 EARLIER = {"inproc": "duckdb"}  # words of earlier releases
-
-
-RULE = f"in process up to {FEW_CHANGES:,} changed rows (built: from {FEW_ROWS:,} rows), else in Spark"
+RULE = "in process where what it works on fits the memory that is free, else in Spark"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +72,29 @@ def told(engine: str, reason: str) -> str:
     return f"{where}: {reason}" if reason else where
 
 
-def place(strategy: str, sizes: Mapping[str, Size]) -> Place:
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What this process has for work on a warehouse."""
+
+    free: int  # bytes of memory
+    local: bool = True  # the warehouse is on this disk: files are read in place, and work can spill
+
+
+def place(strategy: str, situation: Situation, room: Room) -> Place:
     """Where to begin; a stratum that grows beyond its bounds is moved to Spark while it runs."""
-    changed = sum(size.changed for size in sizes.values())
-    if strategy != "recompute":
-        what, limit = "changed rows", FEW_CHANGES
+    sizes, building = situation.sizes.values(), strategy == "recompute"
+    changed = sum(size.changed for size in sizes)
+    if not room.local:
+        rows = changed + building * sum(size.rows for size in sizes)
+        what, limit = ("rows to build from", FEW_ROWS) if building else ("changed rows", FEW_CHANGES)
+        if rows > limit:
+            return Place(SPARK, f"{rows:,} {what}, more than {limit:,}, and the warehouse is not on this disk")
+    every = sum(max(size.rows, size.changed) * size.width for size in sizes) + situation.own
+    if building:
+        read = sum(size.rows * size.width if size.stored is None else size.stored for size in sizes)
+        held, what = every, f"{amount(read)} to read"
     else:
-        what, limit = "rows to build from", FEW_ROWS
-        changed += sum(size.rows for size in sizes.values())
-    if changed > limit:
-        return Place(SPARK, f"{changed:,} {what}, more than {limit:,}")
-    return Place(DUCKDB, f"{changed:,} {what}")
+        held = min(JOINED * sum(size.changed * size.width for size in sizes), every)
+        what = f"{changed:,} changed row{'s' * (changed != 1)}"
+    fits = held <= max(room.free, LITTLE)
+    return Place(DUCKDB if fits else SPARK, f"{what}, {amount(held)} to hold, {amount(room.free)} of memory free")

@@ -18,7 +18,7 @@ from foreset.plan.history import REMEMBERED, cost_of
 from foreset.plan.rebuild import rebuilt
 from foreset.records.strata import StratumSummary
 from foreset.refresh.editing import edits_of, misfits
-from foreset.relations.files import rows_in_log
+from foreset.relations.files import held_in_log
 from foreset.rewrite.edit_views import with_command, without_view
 from foreset.store import manifest
 from foreset.store.layout import Layout
@@ -131,7 +131,7 @@ def _building(
     reads: dict[str, int | None] = {}
     for name in (*stratum.reads, *(own for own in stratum.names if own in pins)):  # its own old rows: to compare
         if name in sources:
-            reads[name] = rows_in_log(layout.root, sources[name])
+            reads[name] = held_in_log(layout.root, sources[name]).rows
         else:
             reads[name] = pins[name].rows if name in pins else None
     seconds, basis = _seconds(stratum, sum(rows or 0 for rows in reads.values()), costs)

@@ -38,6 +38,7 @@ class CaptureRecord:
     single: bool = False  # no two rows have the same key, copies included
     key: tuple[str, ...] = ()
     staged: str = ""  # the folder of its differential
+    stored: int | None = field(default=None, metadata=LEFT_OUT)  # bytes of the declared columns in the table's files
     seconds: float | None = None
 
     @property

@@ -11,7 +11,7 @@ from foreset.records.captures import CaptureRecord
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.editing import edits_of
 from foreset.refresh.key_check import check_key, pins_of
-from foreset.relations.files import rows_in_log
+from foreset.relations.files import held_in_log
 from foreset.store.capture.plan import Unchanged
 from foreset.store.capture.stage import Counts
 from foreset.store.capture.take import Captured, capture
@@ -71,12 +71,14 @@ def _capture(context: Context, source: Source) -> CaptureRecord:
 
 def _record(context: Context, source: Source, captured: Captured) -> CaptureRecord:
     counts = captured.counts or Counts()
+    held = held_in_log(context.layout.root, source, captured.pin.version, context.opened)
     return CaptureRecord(
         way=type(captured.way).__name__,
         reason=captured.reason,
         inserted=counts.inserted,
         deleted=counts.deleted,
-        rows=rows_in_log(context.layout.root, source, captured.pin.version, context.opened),
+        rows=held.rows,
+        stored=held.stored,
         taken_whole=captured.counts is None,
         moved=not isinstance(captured.way, Unchanged),
         degraded=captured.degraded,

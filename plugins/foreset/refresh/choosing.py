@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from foreset.errors import ForesetError
+from foreset.ir.sizes import read_width, row_width
 from foreset.ir.strata import Stratum
 from foreset.plan import marks
 from foreset.plan.choose import Choice, Mode, Situation, Size, choose
@@ -38,20 +39,25 @@ def reason_of(choice: Choice, circles: int) -> str:
 
 def situation_of(context: Context, stratum: Stratum) -> Situation:
     """What is known when the stratum's turn comes."""
-    sizes = {name: size_of(context, name) for name in stratum.reads}
+    columns = context.program.columns_of()
+    sizes = {name: size_of(context, name, read_width(stratum, name, columns[name])) for name in stratum.reads}
     rebuild = next((context.plan.rebuild[view] for view in stratum.names if view in context.plan.rebuild), "")
     for name in stratum.reads:
         if not rebuild and name in context.run.sources and captured_of(context, name).taken_whole:
             rebuild = f"source {name} had to be taken whole: {captured_of(context, name).reason}"
     state = context.previous.state if context.previous else {}
     counted = counts_itself(stratum) or all(name in state for name in stratum.names)
-    return Situation(sizes, rebuild, counted, cost_of(stratum.names, context.history))
+    pins = ((view, pin_of(context, view.name)) for view in stratum.views)
+    own = sum(pin.rows * row_width(view.columns) for view, pin in pins if pin is not None)
+    return Situation(sizes, rebuild, counted, own, cost_of(stratum.names, context.history))
 
 
-def size_of(context: Context, name: str) -> Size:
-    """How many rows a relation had, and how many came and went."""
+def size_of(context: Context, name: str, width: int = 0) -> Size:
+    """How many rows a relation had, and how many came and went; `width`: bytes of what is read of a row, if not all."""
     if name in context.run.sources:
-        captured = captured_of(context, name)
-        return Size(captured.inserted, captured.deleted, captured.rows or 0)
+        captured, whole = captured_of(context, name), row_width(context.source(name).columns)
+        stored = None if captured.stored is None else captured.stored * min(width or whole, whole) // max(whole, 1)
+        return Size(captured.inserted, captured.deleted, captured.rows or 0, width or whole, stored)
     staged, pin = staged_of(context, name), pin_of(context, name)
-    return Size(staged.plus.rows, staged.minus.rows, pin.rows if pin else 0)
+    wide = width or row_width(context.view(name).columns)
+    return Size(staged.plus.rows, staged.minus.rows, pin.rows if pin else 0, wide)

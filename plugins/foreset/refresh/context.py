@@ -23,6 +23,7 @@ from foreset.store import files
 from foreset.store.delta import Opened
 from foreset.store.epochs import Run, heartbeat
 from foreset.store.layout import Layout, is_local, join
+from foreset.store.memory import Memory, memory_now
 from foreset.store.rows import ManifestRow
 from foreset.understand import Sound, understand_text
 
@@ -49,6 +50,7 @@ class Context:
     listen: Listener = field(default=lambda _: None)
     history: Sequence[Sequence[StratumSummary]] = ()  # what strata cost in earlier refreshes
     opened: Opened = field(default_factory=Opened)  # tables of others and of the refresh before, as pinned
+    memory: Memory = field(default_factory=memory_now)  # as it was when this process began with the run
     shared: Shared | None = None  # looks that strata share, while they are at work in one process
     _beaten: float = field(default_factory=time.monotonic)  # `open` has said that the run is alive
     _marks: dict[str, Any] = field(default_factory=dict)  # the records of those that were read: no mark changes

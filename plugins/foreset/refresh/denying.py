@@ -14,6 +14,7 @@ from foreset.ir.terms import Row
 from foreset.ir.values import sort_key
 from foreset.machine.stratum import Task, run_stratum
 from foreset.maintain.deny import denied, deny
+from foreset.plan.choose import Situation
 from foreset.plan.place import deployed
 from foreset.refresh.capturing import captured_of
 from foreset.refresh.choosing import size_of
@@ -73,7 +74,7 @@ def violations(context: Context, rule: Rule, columns: Sequence[Column], limit: i
         return _found(port, denied(rule), limit)
 
     sizes = {name: size_of(context, name) for name in reads}
-    where = place_of(context, "recompute" if whole else "", sizes, deployed())
+    where = place_of(context, "recompute" if whole else "", Situation(sizes), deployed())
     return do_in(context, where, schemas_of(context.program, procedure), work)[0]
 
 

@@ -13,7 +13,7 @@ from typing import TypeAlias, TypeVar
 import duckdb
 
 from foreset.backends.duckdb.backend import DuckDBBackend
-from foreset.backends.duckdb.budget import OutOfBounds
+from foreset.backends.duckdb.budget import Budget, OutOfBounds
 from foreset.backends.duckdb.database import session
 from foreset.backends.duckdb.sharing import LARGE, Shared, links, near
 from foreset.backends.duckdb.tables import Near, Table, Tables
@@ -22,8 +22,8 @@ from foreset.ir.program import Program
 from foreset.ir.steps import Procedure
 from foreset.ir.types import Type
 from foreset.ir.versions import Version
-from foreset.plan.choose import Size
-from foreset.plan.place import DUCKDB, SPARK, Place, Wish, place
+from foreset.plan.choose import Situation
+from foreset.plan.place import DUCKDB, SPARK, Place, Room, Wish, place
 from foreset.refresh.capturing import captured_of, captures_of
 from foreset.refresh.context import Context
 from foreset.refresh.located import located
@@ -31,20 +31,21 @@ from foreset.relations.frames import SparkPort, spark_port
 from foreset.relations.located import Located
 from foreset.relations.tables import DuckDBPort, bound, parts
 from foreset.store.delta import SparkOnly
+from foreset.store.layout import is_local
 
 T = TypeVar("T")
 Engine: TypeAlias = DuckDBPort | SparkPort
 Schemas: TypeAlias = Mapping[str, tuple[Type, ...]]
 
 
-def place_of(context: Context, strategy: str, sizes: Mapping[str, Size], wanted: Wish) -> Place:
+def place_of(context: Context, strategy: str, situation: Situation, wanted: Wish) -> Place:
     """Where work on some relations begins, from what is known of them."""
     if wanted.place is not None:
         return wanted.place
-    for name in sizes:
+    for name in situation.sizes:
         if name in context.run.sources and captured_of(context, name).rows is None:
             return Place(SPARK, f"the log of source {name} does not say how many rows it has")
-    return place(strategy, sizes)
+    return place(strategy, situation, Room(context.memory.free, is_local(context.layout.root)))
 
 
 def unfit(title: str, wanted: Wish, error: Exception) -> Exception:
@@ -66,12 +67,15 @@ def do_in(
     schemas: Schemas,
     work: Callable[[Engine], T],
     moved: Callable[[Place, Exception], None] = _go_on,
+    *,
+    bounded: bool = True,
 ) -> tuple[T, Place]:
     """Do some work where it was placed; what turns out too much for this process is moved to Spark, and begun anew."""
     if where.engine == DUCKDB:
+        budget = Budget.within(context.memory.lent) if bounded else Budget.unbounded()
         try:
-            with session(spill=context.spill) as connection:
-                backend = DuckDBBackend(Tables(connection, dict(schemas), open=context.opened))
+            with session(context.memory.lent, context.spill) as connection:
+                backend = DuckDBBackend(Tables(connection, dict(schemas), budget, context.opened))
                 return work(DuckDBPort(backend, _near_by(context))), where
         except (OutOfBounds, SparkOnly, duckdb.Error) as error:
             what = f"DuckDB says: {error}" if isinstance(error, duckdb.Error) else str(error)
@@ -117,7 +121,7 @@ def shared_looks(context: Context) -> Iterator[None]:
         sides = (located(context, name, version) for version in (Version.PLUS, Version.MINUS))
         return [part.table for one in sides for part in parts(tables, one)]
 
-    with session(spill=context.spill) as connection:
+    with session(context.memory.lent, context.spill) as connection:
         ((schema,),) = connection.execute("SELECT current_schema()").fetchall()
         shared = Shared(Tables(connection, schemas, open=context.opened), schema, ways, source, changes)
         context.shared = shared

@@ -89,7 +89,7 @@ def in_process(context: Context, source: Source, came: str | None) -> tuple[list
     places, labels = source.key_places, column_names(len(source.columns))
     key, kinds = [labels[place] for place in places], [column.type for column in source.columns]
     there = pinned(context.layout, source, context.run.sources[source.name])
-    with session(spill=context.spill) as connection:
+    with session(context.memory.lent, context.spill) as connection:
         tables = Tables(connection, {source.name: tuple(kinds)})
         new = None if came is None else parts(tables, _came(source, came))[0].table
         keys = bound(tables, there, places)

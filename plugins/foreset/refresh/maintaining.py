@@ -79,7 +79,7 @@ def _finish(
     if before.saved is not None:
         where = Place(SPARK, "its deletion part ran there")
     else:
-        where = place_of(context, choice.strategy, situation_of(context, stratum).sizes, wanted)
+        where = place_of(context, choice.strategy, situation_of(context, stratum), wanted)
 
     def told(place: Place) -> None:
         context.listen(EngineChosen(place.engine, place.reason, stratum.number))
@@ -91,7 +91,8 @@ def _finish(
 
     if where.engine == DUCKDB:
         told(where)
-    record, where = do_in(context, where, schemas_of(context.program, procedure), partial(_run, work), moved)
+    schemas, free = schemas_of(context.program, procedure), wanted.place is None
+    record, where = do_in(context, where, schemas, partial(_run, work), moved, bounded=free)
     return replace(record, engine=where.engine, engine_reason=where.reason)
 
 

@@ -19,6 +19,7 @@ from foreset.ir.terms import Row, Var
 from foreset.ir.versions import Version
 from foreset.machine.machine import Machine
 from foreset.machine.stratum import Reads, Task, run_stratum
+from foreset.plan.choose import Situation
 from foreset.plan.place import deployed
 from foreset.plan.translate import translate
 from foreset.refresh.choosing import size_of
@@ -35,7 +36,8 @@ Difference = tuple[str, int, list[Row], list[Row]]
 def differences(context: Context) -> list[Difference]:
     """Each view with its number of rows, those missing in the staged result, and those too many there."""
     names = list(context.program.columns_of())
-    where = place_of(context, "recompute", {name: size_of(context, name) for name in names}, deployed())
+    sizes = {name: size_of(context, name) for name in names}
+    where = place_of(context, "recompute", Situation(sizes), deployed())
     program, _ = context.judge()
     return do_in(context, where, schemas_of(program), lambda port: list(_Recount(context, port).differences()))[0]
 

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 from pyarrow.dataset import Dataset
 
 from foreset.ir.program import Source
+from foreset.ir.sizes import width_of
+from foreset.ir.types import STRING
 from foreset.relations import arrow
 from foreset.relations.located import Folder, Located, SignedAt, SourceAt
 from foreset.store import delta, manifest, scratch
+from foreset.store.capture.versions import parse_columns
 from foreset.store.layout import is_local, table_path
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
 
 Files: TypeAlias = tuple[str, ...]
 Plain: TypeAlias = pa.Table | Dataset | Files  # where a row is there or not
@@ -52,21 +58,40 @@ def plain(located: Located, open_at: delta.OpenAt = delta.open_table) -> Plain:
             return arrow.table(located, open_at)
 
 
-def rows_in_log(
+@dataclass(frozen=True, slots=True)
+class Held:
+    """How much a version of a source holds; None where its log does not say."""
+
+    rows: int | None = None
+    stored: int | None = None  # bytes of the declared columns in its files, about
+
+
+def held_in_log(
     root: str, source: Source, version: int | None = None, open_at: delta.OpenAt = delta.open_table
-) -> int | None:
-    """Rows of a source at a version (the newest without one), as its log says it; None where nothing says it."""
+) -> Held:
+    """What a source holds at a version (the newest without one), as its log says it."""
     if source.view is not None:
         group, view = source.group_and_view
         row = manifest.newest(root, group) if version is None else manifest.at(root, group, version)
-        return row.views[view].rows if row and view in row.views else None
+        return Held(row.views[view].rows if row and view in row.views else None)
     path = table_path(root, str(source.table))
     try:
         with delta.reading(path):
             table = delta.open_table(path) if version is None else open_at(path, version)
-            return None if table is None else delta.rows_in(delta.listed_files(table))
+            if table is None:
+                return Held()
+            files = delta.listed_files(table)
+            return Held(delta.rows_in(files), int(_share(table, source) * sum(int(one["size_bytes"]) for one in files)))
     except delta.SparkOnly:  # sizes are a help, not a need
-        return None
+        return Held()
+
+
+def _share(table: DeltaTable, source: Source) -> float:
+    """The part of a table that its declared columns are, by their types."""
+    wanted = {column.name.lower() for column in source.columns}
+    every = parse_columns(table.schema().to_json())
+    widths = {column.name.lower(): width_of(column.type or STRING) for column in every}
+    return sum(width for name, width in widths.items() if name in wanted) / max(sum(widths.values()), 1)
 
 
 def _folder(path: str) -> Dataset:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 from foreset.errors import ForesetError
+
+ROW = 64  # bytes of a row in memory, say
+PASSES = 20  # times the memory that may go through it: beyond, an estimate was wrong, or a join explodes
+SPILLED = 2  # times the memory that may be taken from files: what is too much spills
 
 
 class OutOfBounds(ForesetError):
@@ -21,6 +26,16 @@ class Budget:
     made: int = 0
     seen: int = 0
     taken: int = 0
+
+    @classmethod
+    def within(cls, memory: int) -> Budget:
+        """What so many bytes are good for."""
+        return cls(rows=PASSES * memory // ROW, loaded=SPILLED * memory // ROW)
+
+    @classmethod
+    def unbounded(cls) -> Budget:
+        """For work that has to be done in process, however long it takes."""
+        return cls(sys.maxsize // 2, sys.maxsize // 2, sys.maxsize // 2)
 
     def make(self, rows: int) -> None:
         """Note rows made; too many end it."""

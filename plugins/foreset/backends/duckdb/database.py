@@ -12,19 +12,20 @@ import duckdb
 
 from foreset.store.scratch import UNSOUND, opened
 
+MEMORY = 2_000_000_000  # bytes, where nobody says otherwise; beyond it spills
 _SESSIONS = itertools.count(1)
 
 
-def connect(memory: str = "2GB", spill: str | None = None) -> duckdb.DuckDBPyConnection:
-    """A database in memory, which joins in the order that we write."""
-    connection = opened({"memory_limit": memory, "temp_directory": spill or ""})
+def connect(memory: int = MEMORY, spill: str | None = None) -> duckdb.DuckDBPyConnection:
+    """A database in so many bytes of memory, which joins in the order that we write."""
+    connection = opened({"memory_limit": f"{memory}B", "temp_directory": spill or ""})
     connection.execute(f"SET disabled_optimizers = 'join_order,{UNSOUND}'").fetchall()
     connection.execute("SET preserve_insertion_order = false").fetchall()
     return connection
 
 
 @contextmanager
-def session(memory: str = "2GB", spill: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def session(memory: int = MEMORY, spill: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to the run's database with names of its own, which go with it; `spill` is a folder of the run."""
     name = f"s{next(_SESSIONS)}"
     with _lent(memory, spill) as database, database.cursor() as connection:
@@ -40,23 +41,23 @@ def session(memory: str = "2GB", spill: str | None = None) -> Iterator[duckdb.Du
 @dataclass(slots=True, eq=False)
 class _Database:
     connection: duckdb.DuckDBPyConnection
-    memory: str
+    memory: int
     spill: str | None
     sessions: int = 0
 
-    def serves(self, memory: str, spill: str | None) -> bool:
+    def serves(self, memory: int, spill: str | None) -> bool:
         """Whether it is, or can be made, what is asked for: an idle one can spill elsewhere, if it never had to."""
-        if self.memory != memory:
-            return False
-        if self.spill == spill:
-            return True
         if self.sessions:
-            return False
+            return self.spill == spill  # whoever came first has said how much memory there is
         try:
-            self.connection.execute("SET GLOBAL temp_directory = $spill", {"spill": spill or ""}).fetchall()
+            if self.spill != spill:
+                self.connection.execute("SET GLOBAL temp_directory = $spill", {"spill": spill or ""}).fetchall()
+                self.spill = spill
+            if self.memory != memory:
+                self.connection.execute(f"SET GLOBAL memory_limit = '{int(memory)}B'").fetchall()
+                self.memory = memory
         except duckdb.Error:
             return False
-        self.spill = spill
         return True
 
 
@@ -65,7 +66,7 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def _lent(memory: str, spill: str | None) -> Iterator[duckdb.DuckDBPyConnection]:
+def _lent(memory: int, spill: str | None) -> Iterator[duckdb.DuckDBPyConnection]:
     """The database that was used last, or another; it is kept for the next run."""
     global _kept  # noqa: PLW0603 - one a process, as its threads and memory are
     with _lock:
