@@ -35,7 +35,7 @@ _CHANGES = (Version.PLUS, Version.MINUS)
 def handed_over(procedure: Procedure) -> tuple[Ref, ...]:
     """The stored versions that the last phase reads and the phases before it have written, sorted."""
     *before, last = procedure.phases
-    written = {ref for phase in before for step in phase.steps for ref in _written(step)}
+    written = {ref for phase in before for step in phase.steps for ref in written_by(step)}
     return tuple(sorted(written & awaited(last.steps)))
 
 
@@ -53,7 +53,7 @@ def read_by(steps: Sequence[Step]) -> frozenset[Ref]:
 def named_by(steps: Iterable[Step]) -> Iterator[Ref]:
     """The versions that `steps` read or assign, virtual ones as they stand."""
     for step in steps:
-        yield from (*_read(step), *_written(step))
+        yield from (*_read(step), *written_by(step))
         if isinstance(step, Repeat):
             yield from named_by(step.body)
 
@@ -98,7 +98,7 @@ def _awaited(steps: Iterable[Step], assigned: set[Ref]) -> set[Ref]:
         if isinstance(step, Repeat):  # its body may run not at all, so what it assigns is not sure
             found |= _awaited(step.body, set(assigned))
         else:
-            assigned |= set(_written(step))
+            assigned |= set(written_by(step))
     return found
 
 
@@ -135,7 +135,8 @@ def _read(step: Step) -> Iterator[Ref]:  # noqa: C901, PLR0912 - one case for ea
             assert_never(step)
 
 
-def _written(step: Step) -> Iterator[Ref]:
+def written_by(step: Step) -> Iterator[Ref]:
+    """The versions that a step assigns, those of a loop's body included."""
     match step:
         case Derive(parts=parts):
             yield from (part.target for part in parts)
@@ -155,7 +156,7 @@ def _written(step: Step) -> Iterator[Ref]:
         case Spread():
             yield from step.writes
         case Repeat(body=body):
-            yield from (ref for inner in body for ref in _written(inner))
+            yield from (ref for inner in body for ref in written_by(inner))
         case Forget() | AssertCounts():
             return
         case _:

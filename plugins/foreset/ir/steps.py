@@ -34,13 +34,14 @@ class Ref:
 class Derivation:
     """`target := heads of rules, those within `within`, except those in any of `without``.
 
-    Each rule's head names the target's relation.
+    Each rule's head names the target's relation. `single`: from rows that stand once each, no head comes twice.
     """
 
     target: Ref
     rules: tuple[Rule, ...]
     within: Ref | None = None
     without: tuple[Ref, ...] = ()
+    single: bool = False
 
 
 @dataclass(frozen=True, slots=True)

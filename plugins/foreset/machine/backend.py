@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -41,6 +42,10 @@ class Backend(Protocol[P, C]):
     @property
     def patience(self) -> Patience:
         """How much a deletion may take before it is given up."""
+
+    def foresee(self, once: AbstractSet[Ref]) -> None:  # noqa: ARG002 - some compute everything at once
+        """What the next steps build in these versions has one reader, which may compute it."""
+        return
 
     def derive(self, part: Derivation) -> Sequence[P]:
         """The heads of rules, those within `within` alone, except those in `without`; from the state as it is."""

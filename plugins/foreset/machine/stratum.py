@@ -17,6 +17,7 @@ from foreset.ir.steps import Phase, Procedure, Ref, Repeat, Step, Tally
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
 from foreset.machine.backend import Backend
+from foreset.machine.lookahead import read_once
 from foreset.machine.machine import Listener, Machine
 from foreset.plan.translate import COUNTED, REMEMBERED
 from foreset.records.events import PhaseBegun
@@ -106,6 +107,12 @@ class Task:
     max_rounds: int
     listen: Listener = lambda _: None
     may_give_up: bool = False  # raise `GivenUp` rather than go on
+    staged: bool = False  # of what it leaves behind, only differentials and counters are read, each once
+
+    @property
+    def results(self) -> tuple[Ref, ...]:
+        """The differentials."""
+        return tuple(Ref(view, side) for view in self.procedure.views for side in (Version.PLUS, Version.MINUS))
 
     @property
     def reads(self) -> Reads:
@@ -129,6 +136,9 @@ def feed(task: Task, port: Port[L], places: Places[L]) -> None:
         port.put(places.before(view), reads)
     for view in reads.counters:
         port.count(view, places.counters(view))
+    if task.staged:
+        versions = port.backend.versions
+        port.backend.foresee(read_once(task.procedure.steps, task.results, versions.empty_unopened))
 
 
 def run_phases(task: Task, port: Port[L], phases: Iterable[Phase]) -> None:

@@ -38,6 +38,11 @@ class Versions(Generic[P]):
         self._late.pop(ref, None)
         self._stored[ref] = tuple(piece for piece in pieces if piece.rows != 0)
 
+    def replace(self, piece: P, by: P) -> None:
+        """Let a piece stand for another one of the same rows, wherever that is held."""
+        for ref, pieces in self._stored.items():
+            self._stored[ref] = tuple(by if one is piece else one for one in pieces)
+
     def put_later(self, ref: Ref, make: Callable[[], Iterable[P]]) -> None:
         """Replace a version by what is opened when it is first asked for: many a stratum never does."""
         self._late[ref] = make

@@ -56,7 +56,8 @@ def regroup(stratum: Stratum) -> Procedure:
         return Procedure("recompute", stratum.names, (Phase("build", (group, *results)),))
     found = Ref(members, Version.FULL)
     rule = evaluation(view.rules[0], _NOTHING_OWN, Version.FULL, Version.FULL)
-    steps = (Derive((Derivation(found, (rule,)),)), Group(full, found, view.aggregation, view.rules[0]), *results)
+    members_once = Derive((Derivation(found, (rule,), single=True),))
+    steps = (members_once, Group(full, found, view.aggregation, view.rules[0]), *results)
     return Procedure("recompute", stratum.names, (Phase("build", steps),), (_helper(view),))
 
 

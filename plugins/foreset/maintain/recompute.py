@@ -25,12 +25,12 @@ from foreset.maintain.differentiate import evaluation, evaluation_rounds, is_rec
 from foreset.maintain.dredc import counts
 
 
-def recompute(stratum: Stratum, *, counted: bool = False) -> Procedure:
-    """Translate any stratum; with `counted`, its counters are built on the way."""
+def recompute(stratum: Stratum, *, counted: bool = False, single: bool = False) -> Procedure:
+    """Translate any stratum; `counted`: its counters are built on the way; `single`: no row has two derivations."""
     if stratum.supported:
         steps = (*_semi_naive(replace(stratum, views=unfolded(stratum.views))), _supports(stratum))
     else:
-        steps = _counted(stratum) if counted and not stratum.recursive else _semi_naive(stratum)
+        steps = _counted(stratum) if counted and not stratum.recursive else _semi_naive(stratum, single=single)
     if counted and (stratum.recursive or stratum.supported):
         steps = (*steps, *_recount(stratum))
     results = tuple(step for name in stratum.names for step in _difference(name))
@@ -38,13 +38,14 @@ def recompute(stratum: Stratum, *, counted: bool = False) -> Procedure:
     return Procedure("recompute", stratum.names, phases, counted=stratum.names if counted else ())
 
 
-def _semi_naive(stratum: Stratum) -> tuple[Step, ...]:
+def _semi_naive(stratum: Stratum, *, single: bool = False) -> tuple[Step, ...]:
     own = frozenset(stratum.names)
     seeds, rounds = [], []
     for view in stratum.views:
         base = (rule for rule in view.rules if not is_recursive(rule, own))
         target, known = Ref(view.name, Version.FULL_NEXT), (Ref(view.name, Version.FULL),)
-        seeds.append(Derivation(target, tuple(evaluation(rule, own, Version.FULL, Version.FULL) for rule in base)))
+        first = tuple(evaluation(rule, own, Version.FULL, Version.FULL) for rule in base)
+        seeds.append(Derivation(target, first, single=single))
         variants = tuple(variant for rule in view.rules for variant in evaluation_rounds(rule, own))
         rounds.append(Derivation(target, variants, without=known))
     merges = tuple(Merge(Ref(name, Version.FULL), Ref(name, Version.FULL_NEXT)) for name in stratum.names)

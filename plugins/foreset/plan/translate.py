@@ -43,7 +43,9 @@ def translate(stratum: Stratum, strategy: str, *, counted: bool = False) -> Proc
         case _ if strategy in _TRANSLATIONS:
             return _TRANSLATIONS[strategy](stratum)
         case "recompute":
-            return regroup(stratum) if stratum.aggregation else recompute(stratum, counted=counted)
+            if stratum.aggregation:
+                return regroup(stratum)
+            return recompute(stratum, counted=counted, single=single_derivation(stratum))
         case "aggregate":
             return aggregate(stratum)
         case _:

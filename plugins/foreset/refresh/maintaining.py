@@ -117,7 +117,7 @@ class _Work:
         """What there is to run."""
         may_give_up = free(self.stratum, Mode(self.context.plan.mode))
         rounds = self.context.program.max_rounds
-        return Task(self.procedure, self.stratum.reads, rounds, self.listen, may_give_up)
+        return Task(self.procedure, self.stratum.reads, rounds, self.listen, may_give_up, staged=True)
 
     def path(self, *parts: str) -> str:
         """A path where nobody else writes."""
@@ -138,12 +138,13 @@ def _run(work: _Work, port: Engine) -> StratumRecord:
         if work.in_parts and isinstance(port, SparkPort):
             _keep(work, port, watch)
     run_phases(task, port, [last])
-    views = {name: _stage_view(work, port, name) for name in work.stratum.names}
     kept = [name for name in work.procedure.counted if keeps_counters(work.stratum)]
+    counters = {name: _stage_counters(work, port, name) for name in kept}  # first: rows are then read from there
+    views = {name: _stage_view(work, port, name) for name in work.stratum.names}
     return StratumRecord(
         work.choice.strategy, reason_of(work.choice, before.circles or _circles(work, port)), views=views,
         rows=sum(staged.changed for staged in views.values()), rounds=before.rounds + port.backend.work.rounds,
-        counted=tuple(kept), counters={name: _stage_counters(work, port, name) for name in kept},
+        counted=tuple(kept), counters=counters,
         rows_read=port.backend.versions.rows_read, forgotten=work.choice.strategy == "recompute",
     )  # fmt: skip
 

@@ -11,6 +11,7 @@ from foreset.ir.program import Column
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
 from foreset.ir.types import BIGINT, Type
+from foreset.ir.versions import Version
 from foreset.machine.stratum import Reads
 from foreset.records.strata import StagedFile
 from foreset.relations.located import (
@@ -23,6 +24,7 @@ from foreset.relations.located import (
     SignedAt,
     SourceAt,
     by_row,
+    staged,
 )
 from foreset.relations.staged import stage_pieces
 from foreset.session.lazy import opened
@@ -75,23 +77,35 @@ class SparkPort:
         """As canonical values."""
         piece = self.frames.read(ref)
         found = piece.frame if most is None else piece.frame.limit(most)
-        return [] if piece.rows == 0 else collected(found, self.frames.schemas[ref.relation])
+        with self.backend.explaining():
+            return [] if piece.rows == 0 else collected(found, self.frames.schemas[ref.relation])
 
     def changes(self, view: str) -> Mapping[Row, tuple[int, int]]:
         """As canonical values."""
         change, kinds = self._change(view), (*self.frames.schemas[view], BIGINT, BIGINT)
-        return by_row([] if change is None else collected(change, kinds))
+        with self.backend.explaining():
+            return by_row([] if change is None else collected(change, kinds))
 
     def stage(self, ref: Ref, columns: tuple[Column, ...], path: str) -> StagedFile:
         """Write a version as a folder of parquet files."""
-        return stage_pieces(self.frames.stored(ref), columns, path)
+        with self.backend.explaining():
+            return stage_pieces(self.frames.stored(ref), columns, path)
 
     def stage_changes(self, view: str, columns: tuple[Column, ...], path: str) -> StagedFile:
-        """The same for how counters have changed."""
-        from foreset.backends.spark.cutting import cut
+        """The same for how counters have changed; where they are tallied by this write, rows are read from there."""
+        from foreset.backends.spark.frames import Piece
 
         change = self._change(view)
-        return stage_pieces(() if change is None else (cut(change),), columns, path)
+        if change is None:
+            return StagedFile()
+        with self.backend.explaining():
+            file = stage_pieces((Piece(change),), columns, path)
+        if (tallied := self.backend.tallied.pop(view, None)) is not None:
+            written = pieces(self.frames.spark, staged(view, Version.CURRENT, columns, file))
+            names = column_names(len(self.frames.schemas[view]))
+            read = Piece(written[0].frame.select(*names), file.rows) if written else Piece(tallied.frame, 0)
+            self.frames.replace(tallied, read)
+        return file
 
     def take_changes(self, view: str, staged: Located) -> None:
         """What another process has changed of counters."""
@@ -132,7 +146,8 @@ def pieces(spark: SparkSession, located: Located, *, distinct: bool = False) -> 
 
     if located.place is None or located.rows == 0:
         return ()
-    return (Piece(inside(frame(spark, located, distinct=distinct), located.columns), located.rows),)
+    rows = inside(frame(spark, located, distinct=distinct), located.columns)
+    return (Piece(rows, located.rows, copies=not distinct and located.copies, key=located.key),)
 
 
 def frame(spark: SparkSession, located: Located, *, distinct: bool = False) -> DataFrame:

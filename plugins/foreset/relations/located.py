@@ -101,6 +101,12 @@ class Located:
         return self.place is None or self.rows == 0
 
     @property
+    def copies(self) -> bool:
+        """Whether a row may stand there more than once: the table of a source has every copy."""
+        base = self.place.base if isinstance(self.place, Composed) else self
+        return self.key is None and isinstance(base.place, SourceAt)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The declared names."""
         return tuple(column.name for column in self.columns)

@@ -108,7 +108,7 @@ class Replica:
         procedure = translate(stratum, strategy, counted=self.keep_counters)
         port = self.port({**self.schemas, **procedure.helper_types})
         held = Held(self.program.columns_of(), self.contents, deltas, self.counters)
-        run_stratum(Task(procedure, stratum.reads, self.program.max_rounds), port, held)
+        run_stratum(Task(procedure, stratum.reads, self.program.max_rounds, staged=True), port, held)
         for name in stratum.names:
             deltas[name] = Delta(*(_rows(port, Ref(name, version)) for version in (Version.PLUS, Version.MINUS)))
             if name in procedure.counted:

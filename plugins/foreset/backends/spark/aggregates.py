@@ -48,14 +48,22 @@ _EXTREMA = (Kind.LEAST, Kind.GREATEST, Kind.AT_LEAST, Kind.AT_GREATEST)
 _LEASTS = (Kind.LEAST, Kind.AT_LEAST)
 
 
-def group(step: Group, frames: Frames) -> tuple[Piece]:
+def groups_of(step: Group, frames: Frames) -> DataFrame:
     """One row for each group of the source."""
     members = frames.read(step.source)
+    return grouped(members.frame, step.aggregation, members.fragile)
+
+
+def failing(step: Group, frames: Frames) -> EvaluationError | None:
+    """Why and for which group gathering fails; None when it does not for what is looked at."""
     try:
-        return (cut(grouped(members.frame, step.aggregation)),)
-    except PySparkException as error:
-        rows = _collected(frames, members.frame, step.source.relation)
-        raise _explained(error, lambda: gather_all(rows, step.aggregation, step.rule), step.rule) from error
+        rows = _collected(frames, frames.read(step.source).frame, step.source.relation)
+        gather_all(rows, step.aggregation, step.rule)
+    except EvaluationError as found:
+        return found
+    except PySparkException:  # the members themselves cannot be had
+        return None
+    return None
 
 
 def aggregate(step: Aggregate, frames: Frames) -> tuple[tuple[Piece], tuple[Piece]]:

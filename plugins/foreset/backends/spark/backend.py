@@ -1,12 +1,14 @@
 """What a machine asks, answered by Spark.
 
-Every derivation is one action, which counts its rows on the way (two where what it
-leaves out is large); emptiness tests and merges cost none.
+What is built and then read once is a plan that nobody runs before its reader does. Every other derivation is one
+action, which counts its rows on the way (two where what it leaves out is large); emptiness tests and merges cost none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,9 +23,9 @@ from foreset.backends.spark.counters import CounterFrames
 from foreset.backends.spark.cutting import cut
 from foreset.backends.spark.frames import Frames, Piece, from_arrow, union
 from foreset.backends.spark.support_lookup import follow
-from foreset.backends.spark.trace_failure import explain_failure
+from foreset.backends.spark.trace_failure import Suspects, explain_failure
 from foreset.ir.reads import read_by
-from foreset.ir.rules import Rule
+from foreset.ir.rules import Atom, Let, Rule
 from foreset.ir.steps import (
     Aggregate,
     Circles,
@@ -37,7 +39,7 @@ from foreset.ir.steps import (
     Spread,
     Step,
 )
-from foreset.ir.terms import Row
+from foreset.ir.terms import Row, Var, names_in
 from foreset.ir.versions import Version
 from foreset.machine.backend import Backend, Work
 from foreset.machine.cycle_nodes import on_circles
@@ -61,19 +63,36 @@ class SparkBackend(Backend[Piece, CounterFrames]):
     versions: Frames
     counters: dict[str, CounterFrames] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
+    once: AbstractSet[Ref] = frozenset()  # what the steps build for one reader
+    halves: dict[tuple[Ref, Ref], Piece] = field(default_factory=dict)  # of differences, what nobody has asked for yet
+    tallied: dict[str, Piece] = field(default_factory=dict)  # rows whose counters are plans of the same
+    suspects: Suspects = field(default_factory=Suspects)
 
     @property
     def patience(self) -> giving_up.Patience:
         return giving_up.OF_SPARK
 
+    def foresee(self, once: AbstractSet[Ref]) -> None:
+        self.once = once
+
     def derive(self, part: Derivation) -> Sequence[Piece]:
-        """One action for all rules."""
+        """One action for all rules, or none."""
         found = [frame for rule in part.rules if (frame := derive(rule, self.versions, part.within)) is not None]
         if not found:
             return ()
+        if part.target in self.once:
+            self.suspects.rules += part.rules
+            raw = union(found)
+            single = part.single and not any(self._copied(rule) for rule in part.rules)
+            return [Piece(raw if single else raw.distinct(), raw=raw, fragile=computed_places(part.rules))]
         if part.target.version is Version.HELD and _cannot_fail(part.rules):
             return [Piece(union(found))]  # read once, by the very next step, whose action computes it
         return [self._cut_without(union(found).distinct(), part.without, part.rules)]
+
+    def _copied(self, rule: Rule) -> bool:
+        """Whether an atom may find a row more than once."""
+        read = (self.versions.read(Ref(atom.relation, atom.version)) for atom in rule.body if isinstance(atom, Atom))
+        return any(piece.copies for piece in read)
 
     def _cut_without(self, frame: DataFrame, refs: Sequence[Ref], rules: tuple[Rule, ...] = ()) -> Piece:
         """`frame - refs`: in one action where `refs` are few rows, else its own rows first, to look for those alone."""
@@ -92,7 +111,30 @@ class SparkBackend(Backend[Piece, CounterFrames]):
         """The pieces as they are where nothing is taken away."""
         if not less:
             return self.versions.parts(source)
+        if len(less) == 1 and Version.FULL in (source.version, less[0].version):
+            return self._half(source, less[0])
         return [self._cut(self.versions.without(self.versions.read(source), less))]
+
+    def _half(self, source: Ref, less: Ref) -> Sequence[Piece]:
+        """Rows of one state and not of the other, both ways in one action: old and new meet where they are equal."""
+        if (found := self.halves.pop((source, less), None)) is None:
+            width = len(self.versions.schemas[source.relation])
+            united = union(
+                [
+                    piece.unsorted_out.select("*", F.lit(mine).alias("mine"), F.lit(not mine).alias("other"))
+                    for ref, mine in ((source, True), (less, False))
+                    for piece in self.versions.parts(ref)
+                ]
+            )
+            names = column_names(width)
+            sides = united.groupBy(*names).agg(F.bool_or("mine").alias("mine"), F.bool_or("other").alias("other"))
+            both = self._cut(sides.where(F.col("mine") != F.col("other")))
+            found, rest = (
+                Piece(both.frame.where(side).select(*names)) if both.rows else Piece(both.frame, 0)
+                for side in ("mine", "other")
+            )
+            self.halves[less, source] = rest
+        return [found]
 
     def tally(self, relation: str, counts: Sequence[Count]) -> Sequence[Piece]:
         """One action for all rules of the relation."""
@@ -102,7 +144,13 @@ class SparkBackend(Backend[Piece, CounterFrames]):
         names = column_names(len(self.versions.schemas[relation]))
         sums = [F.sum(name).alias(name) for name in ("base", "recursive")]
         rules = tuple(rule for part in counts for rule in part.rules)
-        piece = self._cut(union(frames).groupBy(*names).agg(*sums), rules)
+        found = union(frames).groupBy(*names).agg(*sums)
+        if Ref(relation, Version.TOUCHED) in self.once:
+            self.suspects.rules += rules
+            self.counters_of(relation).changes.append(Piece(found))
+            self.tallied[relation] = Piece(found.select(*names))
+            return [self.tallied[relation]]
+        piece = self._cut(found, rules)
         if piece.rows:
             self.counters_of(relation).changes.append(piece)
         return [Piece(piece.frame.select(*names), piece.rows)]
@@ -129,7 +177,9 @@ class SparkBackend(Backend[Piece, CounterFrames]):
         return rows[0] if rows else None
 
     def group(self, step: Group) -> Sequence[Piece]:
-        return aggregates.group(step, self.versions)
+        groups = aggregates.groups_of(step, self.versions)
+        self.suspects.groups += (step,)
+        return [Piece(groups) if step.target in self.once else self._cut(groups)]
 
     def aggregate(self, step: Aggregate) -> tuple[Sequence[Piece], Sequence[Piece]]:
         return aggregates.aggregate(step, self.versions)
@@ -161,14 +211,39 @@ class SparkBackend(Backend[Piece, CounterFrames]):
             self.versions.put(ref, *(self._cut(piece.frame) if _worth_keeping(piece) else piece for piece in pieces))
 
     def _cut(self, frame: DataFrame, rules: tuple[Rule, ...] = ()) -> Piece:
-        try:
+        with self.explaining(rules):
             return cut(frame)
+
+    @contextmanager
+    def explaining(self, rules: tuple[Rule, ...] = ()) -> Iterator[None]:
+        """Say which of these rules, or of those whose plans nobody has run, fails here, and on which row."""
+        try:
+            yield
         except PySparkException as error:
-            raise explain_failure(error, rules, self.versions) from error
+            raise explain_failure(error, self.suspects.with_rules(rules), self.versions) from error
 
 
 def _worth_keeping(piece: Piece) -> bool:
     return not piece.computed and piece.rows is not None and piece.rows <= NEAR_ROWS
+
+
+def computed_places(rules: Sequence[Rule]) -> frozenset[int]:
+    """The columns of heads that come of an expression that can fail."""
+    return frozenset(
+        place
+        for rule in rules
+        for place, arg in enumerate(rule.head.args)
+        if isinstance(arg, Var) and arg.name in _fragile(rule)
+    )
+
+
+def _fragile(rule: Rule) -> AbstractSet[str]:
+    """The variables that an expression gives which can fail, or which takes such a one."""
+    found = set[str]()
+    for literal in rule.body:
+        if isinstance(literal, Let) and (can_fail(literal) or names_in(literal.term) & found):
+            found.add(literal.var.name)
+    return found
 
 
 def _cannot_fail(rules: tuple[Rule, ...]) -> bool:

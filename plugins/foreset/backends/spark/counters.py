@@ -59,10 +59,11 @@ class CounterFrames:
         """All changes of this run, one row for each row that they name; None when there are none."""
         if not self.changes:
             return None
-        names = column_names(self.width)
         united = reduce(lambda a, b: a.unionAll(b), [piece.frame for piece in self.changes])
-        sums = [F.sum(n).alias(n) for n in ("base", "recursive")]
-        return united.groupBy(*names).agg(*sums).where((F.col("base") != 0) | (F.col("recursive") != 0))
+        if len(self.changes) > 1:
+            sums = [F.sum(n).alias(n) for n in ("base", "recursive")]
+            united = united.groupBy(*column_names(self.width)).agg(*sums)
+        return united.where((F.col("base") != 0) | (F.col("recursive") != 0))
 
     def impossible(self) -> DataFrame | None:
         """Rows with a negative counter, or two derivations where one can be: the state is wrong if there is one."""

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 BROADCAST_ROWS = 200_000  # at most so many rows are sent to every executor on our word
+BROADCAST_BYTES = (
+    32 << 20
+)  # and so many bytes, as Spark lays rows out: of a heap of 2.5 GB strata side by side take some
+ROW_BYTES, VALUE_BYTES, LONG_BYTES = 16, 8, 40  # of a row, of a value of fixed width, of any other as it mostly is
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +38,15 @@ class Piece:
     frame: DataFrame
     rows: int | None = None
     computed: bool = False  # cut off from where it came from: reading it plans and opens nothing
+    copies: bool = False  # a row may stand there more than once: so it is in sources without a key
+    raw: DataFrame | None = None  # of a plan that nobody has run: the same before copies were taken out
+    fragile: frozenset[int] = frozenset()  # of such a plan: columns whose computation may fail
+    key: tuple[int, ...] | None = None  # columns on which no two rows agree, if any are known
+
+    @property
+    def unsorted_out(self) -> DataFrame:
+        """The rows, perhaps some of them more than once: for readers that mind no copies."""
+        return self.frame if self.raw is None else self.raw
 
     @property
     def small(self) -> bool:
@@ -60,34 +73,42 @@ class Frames(Versions[Piece]):
             if stored.version in (Version.OLD, Version.NEW):
                 rows = sum(piece.rows or 0 for piece in self.stored(stored))
                 self.rows_read[ref.relation] = self.rows_read.get(ref.relation, 0) + rows
-        width = self._width(ref)
-        return tuple(
-            Piece(reduce(lambda f, gone: anti(f, gone.hinted, width), less, piece.frame), piece.rows) if less else piece
-            for piece, less in self.composed(ref)
-        )
+        return tuple(self._less(piece, less, ref.relation) if less else piece for piece, less in self.composed(ref))
 
     def read(self, ref: Ref) -> Piece:
         """A version as one piece."""
-        frames = [piece.frame for piece in self.parts(ref)]
-        if not frames:
+        parts = self.parts(ref)
+        if len(parts) == 1:
+            return parts[0]
+        if not parts:
             return Piece(self.nothing(ref.relation), 0)
-        return Piece(union(frames), self.count(ref))
+        copies = any(piece.copies for piece in parts)
+        return Piece(union([piece.frame for piece in parts]), self.count(ref), copies=copies)
 
     def held(self, rows: Piece, ref: Ref) -> DataFrame | None:
         """The rows of `rows` that a version holds, found by one look at each of its pieces; None: none."""
-        hits = [semi(piece.frame, rows.hinted, self._width(ref)) for piece in self.parts(ref)]
+        few = self.hinted(rows, ref.relation)
+        hits = [semi(piece.frame, few, self._width(ref)) for piece in self.parts(ref)]
         return union(hits) if hits else None
 
     def few(self, ref: Ref) -> bool:
         """True when a version is known to be small enough for a broadcast."""
-        count = self.count(ref)
-        return count is not None and count <= BROADCAST_ROWS
+        return sent(self.count(ref), self.schemas[ref.relation])
+
+    def hinted(self, piece: Piece, relation: str) -> DataFrame:
+        """The rows, with the word that they may be broadcast where they are few."""
+        return F.broadcast(piece.frame) if sent(piece.rows, self.schemas[relation]) else piece.frame
+
+    def _less(self, piece: Piece, gone: Sequence[Piece], relation: str) -> Piece:
+        width = len(self.schemas[relation])
+        left = reduce(lambda left, one: anti(left, self.hinted(one, relation), width), gone, piece.frame)
+        return Piece(left, piece.rows, copies=piece.copies, key=piece.key)
 
     def less(self, frame: DataFrame, refs: Sequence[Ref]) -> DataFrame:
         """The rows of `frame` in none of `refs`, which are few."""
         for ref in refs:
             if not self.empty(ref):
-                frame = anti(frame, self.read(ref).hinted, self._width(ref))
+                frame = anti(frame, self.hinted(self.read(ref), ref.relation), self._width(ref))
         return frame
 
     def without(self, rows: Piece, refs: Sequence[Ref]) -> DataFrame:
@@ -100,11 +121,11 @@ class Frames(Versions[Piece]):
         for ref in refs:
             if self.empty(ref):
                 continue
-            if rows.small:
+            if sent(rows.rows, self.schemas[ref.relation]):
                 found = self.held(rows, ref)
                 frame = frame if found is None else anti(frame, F.broadcast(found), self._width(ref))
             else:
-                frame = anti(frame, self.read(ref).hinted, self._width(ref))
+                frame = anti(frame, self.hinted(self.read(ref), ref.relation), self._width(ref))
         return frame
 
     def nothing(self, relation: str) -> DataFrame:
@@ -114,6 +135,14 @@ class Frames(Versions[Piece]):
 
     def _width(self, ref: Ref) -> int:
         return len(self.schemas[ref.relation])
+
+
+def sent(rows: int | None, kinds: Sequence[Type]) -> bool:
+    """Whether so many rows of these types may be sent to every executor; None is not known."""
+    if rows is None or rows > BROADCAST_ROWS:
+        return False
+    long = sum(kind.name in ("string", "binary", "array") for kind in kinds)
+    return rows * (ROW_BYTES + LONG_BYTES * long + VALUE_BYTES * (len(kinds) - long)) <= BROADCAST_BYTES
 
 
 def anti(left: DataFrame, right: DataFrame, width: int | None = None) -> DataFrame:

@@ -7,6 +7,7 @@ what values/aggregates.py does, so that doubles agree to the last bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
 _ZERO = 0.0
 
 
-def grouped(members: DataFrame, aggregation: Aggregation) -> DataFrame:
-    """One row for each group of `members`, under the names of steps."""
+def grouped(members: DataFrame, aggregation: Aggregation, fragile: AbstractSet[int] = frozenset()) -> DataFrame:
+    """One row for each group of `members`, under the names of steps.
+
+    `fragile`: columns of members whose computation may fail. Spark leaves out what nobody reads, so they are all read.
+    """
     groups, held = names_of(aggregation)
     members = told_apart(members, aggregation)
     inputs = elements(aggregation)
@@ -36,9 +40,20 @@ def grouped(members: DataFrame, aggregation: Aggregation) -> DataFrame:
         whole(each, inputs).cast(spark_type(each.type)).alias(name)
         for name, each in zip(held, aggregation.accumulators, strict=True)
     ]
-    if groups:
-        return members.groupBy(*groups).agg(*columns)
-    return members.agg(*columns).where(F.col(held[0]) > 0)  # without groups Spark has a row for nothing too
+    unread = sorted({place - len(groups) for place in fragile} - _evaluated(aggregation))
+    seen = [F.max(F.hash(inputs[i][0])).alias(f"seen{i}") for i in unread if i >= 0]
+    found = members.groupBy(*groups).agg(*columns, *seen)
+    if not groups:  # then Spark has a row for nothing too
+        found = found.where(F.col(held[0]) > 0)
+    for i in unread if seen else ():
+        found = found.where(F.col(f"seen{i}").isNotNull())
+    return found.select(*groups, *held) if seen else found
+
+
+def _evaluated(aggregation: Aggregation) -> AbstractSet[int]:
+    """The columns of the element without which some accumulator cannot be computed."""
+    counted = (Kind.MEMBERS, Kind.FILLED)
+    return {i for each in aggregation.accumulators if each.kind not in counted for i in each.inputs}
 
 
 def names_of(aggregation: Aggregation) -> tuple[tuple[str, ...], tuple[str, ...]]:

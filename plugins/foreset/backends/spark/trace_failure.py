@@ -7,18 +7,21 @@ which one does: slow, but only on the way out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from foreset.analyse.order import can_fail
+from foreset.backends.spark.aggregates import failing
 from foreset.backends.spark.compile import derive
 from foreset.backends.spark.frames import Frames
 from foreset.errors import EvaluationError, ForesetError
 from foreset.ir.rules import Atom, Let, Negation, Rule, literal_variables
+from foreset.ir.steps import Group
 from foreset.ir.terms import Var
 from foreset.machine.bindings import Bindings
 from foreset.store.spark_values import collected
+from foreset.values.groups import where
 
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException
@@ -30,15 +33,32 @@ ARITHMETIC = (
 )  # fmt: skip
 
 
-def explain_failure(error: PySparkException, rules: Sequence[Rule], frames: Frames) -> ForesetError:
-    """The error to raise: with rule, view and a sample row where a rule is to blame."""
+@dataclass(slots=True)
+class Suspects:
+    """What fails when a plan of theirs fails that nobody has run before."""
+
+    rules: tuple[Rule, ...] = ()
+    groups: tuple[Group, ...] = ()
+
+    def with_rules(self, rules: tuple[Rule, ...]) -> Suspects:
+        """These too."""
+        return replace(self, rules=tuple(dict.fromkeys((*self.rules, *rules))))
+
+
+def explain_failure(error: PySparkException, given: Suspects, frames: Frames) -> ForesetError:
+    """The error to raise: with rule, view and a sample row where a rule is to blame, or with the group."""
     condition = error.getCondition() or ""
     first_line = str(error).strip().splitlines()[0] if str(error).strip() else condition
-    suspects = [rule for rule in rules if any(map(can_fail, rule.body))]
-    for rule in suspects:
-        found = _culprit(rule, frames)
-        if found is not None:
+    suspects = [rule for rule in given.rules if any(map(can_fail, rule.body))]
+    guilty = (
+        *(partial(_culprit, rule, frames) for rule in suspects),
+        *(partial(failing, g, frames) for g in given.groups),
+    )
+    for find in guilty:
+        if (found := find()) is not None:
             return found
+    if given.groups:
+        return EvaluationError(f"{where(given.groups[-1].rule, ())}: Spark stopped: {first_line}")
     if suspects and any(condition.startswith(kind) for kind in ARITHMETIC):
         names = ", ".join(dict.fromkeys(rule.name for rule in suspects))
         return EvaluationError(f"an expression of {names} failed: {first_line}")

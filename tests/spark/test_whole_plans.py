@@ -1,0 +1,88 @@
+"""What is built is one plan: nothing is computed before it is written, and nothing is lost by that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+from tests.roads import FEED
+
+import foreset
+from foreset.backends.spark import backend
+from foreset.backends.spark.cutting import cut
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from foreset.backends.spark.frames import Piece
+
+pytestmark = pytest.mark.spark
+
+SPEC = """\
+group: g
+sources:
+  sale: {table: raw/sale, columns: {shop: string, item: string, amount: int}}
+views:
+  plain:
+    columns: {shop: string, item: string, amount: int}
+    rules: plain(S, I, A) :- sale(S, I, A), A > 0.
+  items:
+    columns: {item: string}
+    rules: items(I) :- sale(_, I, _).
+  total:
+    columns: {shop: string, n: bigint}
+    rules: total(S, N) :- N = count{I, A | sale(S, I, A)}.
+  best:
+    columns: {shop: string, amount: int}
+    rules: best(S, A) :- A = max{X | sale(S, _, X)}.
+"""
+SALES = [("nord", "pen", 3), ("nord", "pen", 3), ("nord", "ink", 5), ("sued", "pen", 0), ("sued", None, 7)]
+
+
+def write(path: str, sales: list[tuple[str, str | None, int]], mode: str) -> None:
+    columns = dict(zip(("shop", "item", "amount"), map(list, zip(*sales, strict=True)), strict=True))
+    table = pa.table(columns).cast(pa.schema([("shop", "string"), ("item", "string"), ("amount", "int32")]))
+    write_deltalake(path, table, mode=mode, configuration=FEED)
+
+
+def test_a_load_computes_nothing_beforehand_and_a_recompute_each_difference_once(
+    warehouse: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copies of a source, which has no key, are one row all the same."""
+    monkeypatch.setenv("FORESET_ENGINE", "spark")
+    done: list[Piece] = []
+
+    def noted(frame: DataFrame) -> Piece:
+        done.append(cut(frame))
+        return done[-1]
+
+    monkeypatch.setattr(backend, "cut", noted)
+    write(f"{warehouse}/raw/sale", SALES, "error")
+    (tmp_path / "g.yaml").write_text(SPEC)
+    wh = foreset.open(warehouse, str(tmp_path), spark)
+    wh.refresh("g")
+    assert not done, "a first load is written as it is computed"
+    read = {view: sorted((tuple(row.values()) for row in wh.read(f"g.{view}").to_pylist()), key=repr)
+            for view in ("plain", "items", "total")}  # fmt: skip
+    assert read["plain"] == [("nord", "ink", 5), ("nord", "pen", 3), ("sued", None, 7)]
+    assert read["items"] == [("ink",), ("pen",), (None,)]
+    assert read["total"] == [("nord", 2), ("sued", 2)]
+    write(f"{warehouse}/raw/sale", [("sued", "pen", 9)], "append")
+    result = wh.refresh("g", mode="recompute")
+    came = {name: (view.inserted, view.deleted) for name, view in result.views.items()}
+    assert came == {"plain": (1, 0), "items": (0, 0), "total": (1, 1), "best": (1, 1)}
+
+
+def test_what_nobody_reads_of_an_element_fails_all_the_same(
+    warehouse: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key of the source tells members apart, so that nothing but their count is asked of them."""
+    monkeypatch.setenv("FORESET_ENGINE", "spark")
+    write(f"{warehouse}/raw/sale", SALES[1:4], "error")
+    spec = SPEC.replace("table: raw/sale,", "table: raw/sale, key: [shop, item],")
+    (tmp_path / "g.yaml").write_text(spec.replace("count{I, A |", "count{I, 10 / A |"))
+    with pytest.raises(foreset.EvaluationError, match=r"total#1.*division by zero"):
+        foreset.open(warehouse, str(tmp_path), spark).refresh("g")
