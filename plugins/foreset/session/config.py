@@ -34,6 +34,8 @@ SESSION_CONF: Mapping[str, str] = {
     # Spark judges a table by its compressed files, in which ten million rows may take 9 MB: it sent them to every
     # executor and ran out of memory. What is small we say ourselves, row by row counted.
     "spark.sql.autoBroadcastJoinThreshold": "1MB",
+    # After a shuffle it knows the rows as they are, not as they are compressed.
+    "spark.sql.adaptive.autoBroadcastJoinThreshold": "16MB",
     # A checkpointed frame that a plan reads twice gets new attribute ids, but its constraints keep the old ones where
     # nullability differs (Spark 4.1): a union above it then stops with "key not found".
     "spark.sql.constraintPropagation.enabled": "false",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from foreset.backends.spark.frames import BROADCAST_ROWS, Frames, semi
+from foreset.backends.spark.frames import Frames, Piece, semi, sent
 from foreset.backends.spark.terms import comparison, literal_column, term_column, truth
 from foreset.ir.rules import Atom, Comparison, Let, Rule, Test, null_safe
 from foreset.ir.steps import Ref
@@ -24,8 +24,6 @@ from foreset.store.types import column_names, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-FANOUT = 10  # partners that a row is expected to find: only a guess for broadcasts
 
 
 def derive(rule: Rule, frames: Frames, within: Ref | None = None) -> DataFrame | None:
@@ -42,11 +40,16 @@ class _Side:
     keys: list[tuple[str, str]]  # bound column, own column
     groups: list[tuple[str, str]]  # the same, where a NULL meets a NULL
     hints: list[tuple[str, str]]  # wanted column, own column
+    met: AbstractSet[str]  # variables that had a value before
+    safe: AbstractSet[str]  # of them, those for which NULL equals NULL
 
 
 @dataclass(slots=True)
 class SparkJoin:
-    """The join so far: `bound` says which column holds each variable, `wanted` which one its wanted value."""
+    """The join so far: `bound` says which column holds each variable, `wanted` which one its wanted value.
+
+    `rows`: at most so many; None where nobody can say. `alone`: variables by which no two rows agree.
+    """
 
     rule: Rule
     frames: Frames
@@ -56,6 +59,7 @@ class SparkJoin:
     bound: dict[str, str] = field(default_factory=dict)
     wanted: dict[str, str] = field(default_factory=dict)
     used: int = 0
+    alone: AbstractSet[str] | None = None
 
     def _fresh_name(self) -> str:
         self.used += 1
@@ -82,22 +86,38 @@ class SparkJoin:
         piece = self.frames.read(Ref(atom.relation, atom.version))
         side = self._atom_side(atom, piece.frame)
         if self.frame is None:
-            self.frame, self.rows = side.frame, piece.rows
+            self.frame, self.rows, self.alone = side.frame, piece.rows, _alone(atom, piece)
         else:
-            left, right = self.frame, side.frame
-            if self.rows is not None and self.rows <= BROADCAST_ROWS and not piece.small:
-                left = F.broadcast(left)
-            elif piece.small:
-                right = F.broadcast(right)
+            left, right = self._sent(side, atom, piece)
             conditions = [F.col(a) == F.col(b) for a, b in side.keys]
             conditions += [F.col(a).eqNullSafe(F.col(b)) for a, b in (*side.groups, *side.hints)]
             joined = left.join(right, reduce(lambda a, b: a & b, conditions)) if conditions else left.crossJoin(right)
             dropped = (own for _, own in (*side.keys, *side.groups))
             self.frame = joined.drop(*dropped, *(wanted for wanted, _ in side.hints))
-            self.rows = None if self.rows is None else self.rows * FANOUT
+            self._bound_rows({name for name in side.met if name not in side.safe}, atom, piece)
         self.bound |= side.fresh
         for name in side.fresh:
             self.wanted.pop(name, None)
+
+    def _sent(self, side: _Side, atom: Atom, piece: Piece) -> tuple[DataFrame, DataFrame]:
+        """Both sides; the smaller one goes to every executor if it is counted and has few bytes, else Spark decides."""
+        assert self.frame is not None
+        types = self.rule.types
+        theirs = [types[arg.name] for arg in atom.args if isinstance(arg, Var)]
+        send_right = sent(piece.rows, theirs)
+        send_left = sent(self.rows, [types[name] for name in self.bound])
+        if send_left and not (send_right and (piece.rows or 0) <= (self.rows or 0)):
+            return F.broadcast(self.frame), side.frame
+        return self.frame, F.broadcast(side.frame) if send_right else side.frame
+
+    def _bound_rows(self, met: AbstractSet[str], atom: Atom, piece: Piece) -> None:
+        """How many rows there are at most when an atom is joined, and what tells them apart."""
+        ours, theirs = self.alone, _alone(atom, piece)
+        one_partner, one_of_ours = (alone is not None and alone <= met for alone in (theirs, ours))
+        every = self.rows * piece.rows if self.rows is not None and piece.rows is not None else None
+        bounds = (every, self.rows if one_partner else None, piece.rows if one_of_ours else None)
+        self.rows = min((bound for bound in bounds if bound is not None), default=None)
+        self.alone = ours if one_partner else theirs if one_of_ours else None
 
     def _atom_side(self, atom: Atom, frame: DataFrame) -> _Side:
         places, labels = places_of(atom), column_names(len(atom.args))
@@ -114,7 +134,7 @@ class SparkJoin:
         safe = {name for name, place in places.first.items() if place in null_safe(atom, self.rule)}
         keys, groups = ([pair for name, pair in met.items() if (name in safe) is alike] for alike in (False, True))
         hints = [(self.wanted[name], own) for name, own in fresh.items() if name in self.wanted]
-        return _Side(side, fresh, keys, groups, hints)
+        return _Side(side, fresh, keys, groups, hints, met.keys(), safe)
 
     def keep(self, conditions: Sequence[Condition]) -> Sequence[Condition]:
         """As filters, which Spark puts where they cost least."""
@@ -153,7 +173,8 @@ class SparkJoin:
         conditions = [F.col(a) == F.col(b) for a, b in side.keys]
         on = reduce(lambda a, b: a & b, conditions) if conditions else F.lit(True)
         right = side.frame.select(*(own for _, own in side.keys)) if side.keys else side.frame.limit(1)
-        self.frame = self.begun.join(F.broadcast(right) if piece.small else right, on, "left_anti")
+        few = sent(piece.rows, [self.rule.types[arg.name] for arg in atom.args if isinstance(arg, Var)])
+        self.frame = self.begun.join(F.broadcast(right) if few else right, on, "left_anti")
 
     def heads(self, *, restricted: bool) -> DataFrame:
         """The head's columns; what is wanted of them and was not met on the way is compared now."""
@@ -174,4 +195,11 @@ class SparkJoin:
         found = frame.select(*columns)
         if not restricted or self.within is None:
             return found
-        return semi(found, self.frames.read(self.within).hinted, len(schema))
+        return semi(found, self.frames.hinted(self.frames.read(self.within), head.relation), len(schema))
+
+
+def _alone(atom: Atom, piece: Piece) -> AbstractSet[str] | None:
+    """The variables by which no two rows of an atom agree, if any are known."""
+    if piece.key is None:
+        return None
+    return {arg.name for place in piece.key if isinstance(arg := atom.args[place], Var)}
