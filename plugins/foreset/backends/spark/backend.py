@@ -18,14 +18,14 @@ from pyspark.sql import functions as F
 
 from foreset.analyse.order import can_fail
 from foreset.backends.spark import aggregates
-from foreset.backends.spark.compile import derive
+from foreset.backends.spark.compile import derive, finds_copies
 from foreset.backends.spark.counters import CounterFrames
 from foreset.backends.spark.cutting import cut
 from foreset.backends.spark.frames import Frames, Piece, from_arrow, union
 from foreset.backends.spark.support_lookup import follow
-from foreset.backends.spark.trace_failure import Suspects, explain_failure
+from foreset.backends.spark.trace_failure import Suspects, computed_places, explain_failure
 from foreset.ir.reads import read_by
-from foreset.ir.rules import Atom, Let, Rule
+from foreset.ir.rules import Rule
 from foreset.ir.steps import (
     Aggregate,
     Circles,
@@ -39,7 +39,7 @@ from foreset.ir.steps import (
     Spread,
     Step,
 )
-from foreset.ir.terms import Row, Var, names_in
+from foreset.ir.terms import Row
 from foreset.ir.versions import Version
 from foreset.machine.backend import Backend, Work
 from foreset.machine.cycle_nodes import on_circles
@@ -83,16 +83,11 @@ class SparkBackend(Backend[Piece, CounterFrames]):
         if part.target in self.once:
             self.suspects.rules += part.rules
             raw = union(found)
-            single = part.single and not any(self._copied(rule) for rule in part.rules)
+            single = part.single and not any(finds_copies(rule, self.versions) for rule in part.rules)
             return [Piece(raw if single else raw.distinct(), raw=raw, fragile=computed_places(part.rules))]
         if part.target.version is Version.HELD and _cannot_fail(part.rules):
             return [Piece(union(found))]  # read once, by the very next step, whose action computes it
         return [self._cut_without(union(found).distinct(), part.without, part.rules)]
-
-    def _copied(self, rule: Rule) -> bool:
-        """Whether an atom may find a row more than once."""
-        read = (self.versions.read(Ref(atom.relation, atom.version)) for atom in rule.body if isinstance(atom, Atom))
-        return any(piece.copies for piece in read)
 
     def _cut_without(self, frame: DataFrame, refs: Sequence[Ref], rules: tuple[Rule, ...] = ()) -> Piece:
         """`frame - refs`: in one action where `refs` are few rows, else its own rows first, to look for those alone."""
@@ -225,25 +220,6 @@ class SparkBackend(Backend[Piece, CounterFrames]):
 
 def _worth_keeping(piece: Piece) -> bool:
     return not piece.computed and piece.rows is not None and piece.rows <= NEAR_ROWS
-
-
-def computed_places(rules: Sequence[Rule]) -> frozenset[int]:
-    """The columns of heads that come of an expression that can fail."""
-    return frozenset(
-        place
-        for rule in rules
-        for place, arg in enumerate(rule.head.args)
-        if isinstance(arg, Var) and arg.name in _fragile(rule)
-    )
-
-
-def _fragile(rule: Rule) -> AbstractSet[str]:
-    """The variables that an expression gives which can fail, or which takes such a one."""
-    found = set[str]()
-    for literal in rule.body:
-        if isinstance(literal, Let) and (can_fail(literal) or names_in(literal.term) & found):
-            found.add(literal.var.name)
-    return found
 
 
 def _cannot_fail(rules: tuple[Rule, ...]) -> bool:

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from foreset.backends.spark.frames import Frames, Piece, semi, sent
 from foreset.backends.spark.terms import comparison, literal_column, term_column, truth
-from foreset.ir.rules import Atom, Comparison, Let, Rule, Test, null_safe
+from foreset.ir.rules import Atom, Comparison, Let, Rule, Test, atoms, null_safe
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Var
 from foreset.machine.literals import Condition, heads_of, places_of
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 def derive(rule: Rule, frames: Frames, within: Ref | None = None) -> DataFrame | None:
     """The rows of the head, of those in `within` alone; None when an atom that must hold is known to be empty."""
     return heads_of(rule, frames, SparkJoin(rule, frames, within), within)
+
+
+def finds_copies(rule: Rule, frames: Frames) -> bool:
+    """Whether an atom may find a row more than once."""
+    found = (atom for atom, negated in atoms(rule) if not negated)
+    return any(frames.read(Ref(atom.relation, atom.version)).copies for atom in found)
 
 
 @dataclass(frozen=True, slots=True)

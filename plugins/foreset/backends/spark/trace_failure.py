@@ -7,6 +7,8 @@ which one does: slow, but only on the way out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,7 +20,7 @@ from foreset.backends.spark.frames import Frames
 from foreset.errors import EvaluationError, ForesetError
 from foreset.ir.rules import Atom, Let, Negation, Rule, literal_variables
 from foreset.ir.steps import Group
-from foreset.ir.terms import Var
+from foreset.ir.terms import Var, names_in
 from foreset.machine.bindings import Bindings
 from foreset.store.spark_values import collected
 from foreset.values.groups import where
@@ -63,6 +65,25 @@ def explain_failure(error: PySparkException, given: Suspects, frames: Frames) ->
         names = ", ".join(dict.fromkeys(rule.name for rule in suspects))
         return EvaluationError(f"an expression of {names} failed: {first_line}")
     return EvaluationError(f"Spark stopped: {first_line}", "the run directory keeps the whole message")
+
+
+def computed_places(rules: Sequence[Rule]) -> frozenset[int]:
+    """The columns of heads that come of an expression that can fail."""
+    return frozenset(
+        place
+        for rule in rules
+        for place, arg in enumerate(rule.head.args)
+        if isinstance(arg, Var) and arg.name in _fragile(rule)
+    )
+
+
+def _fragile(rule: Rule) -> AbstractSet[str]:
+    """The variables that an expression gives which can fail, or which takes such a one."""
+    found = set[str]()
+    for literal in rule.body:
+        if isinstance(literal, Let) and (can_fail(literal) or names_in(literal.term) & found):
+            found.add(literal.var.name)
+    return found
 
 
 def _culprit(rule: Rule, frames: Frames) -> EvaluationError | None:
