@@ -19,6 +19,7 @@ PAIRS = [(path, strategy) for path in sorted(CASES.glob("*.case")) for strategy 
 SHARE = 1 if os.environ.get("FORESET_LONG") else 3
 CHOSEN = [pair for i, pair in enumerate(PAIRS) if (i + i // len(STRATEGIES)) % SHARE == 0]
 READERS = {"small": DuckDBReader(), "as if large": DuckDBReader(large=0, patience=1)}
+FAR = CHOSEN if SHARE == 1 else CHOSEN[::5]
 
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
@@ -26,6 +27,13 @@ READERS = {"small": DuckDBReader(), "as if large": DuckDBReader(large=0, patienc
 def test_case(path: Path, strategy: str, reader: DuckDBReader) -> None:
     case = read_case(path)
     assert run_strategy(case, reader, strategy)[0] == case.expected
+
+
+@pytest.mark.parametrize(("path", "strategy"), FAR, ids=lambda value: getattr(value, "stem", value))
+def test_case_beside_what_is_far(path: Path, strategy: str) -> None:
+    """States that are only asked for what meets a change."""
+    case = read_case(path)
+    assert run_strategy(case, DuckDBReader(patience=9, far=True), strategy)[0] == case.expected
 
 
 @pytest.mark.parametrize("strategy", ["counting", "dredc"])

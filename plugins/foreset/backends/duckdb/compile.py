@@ -101,11 +101,10 @@ class DuckDBJoin(Plan):
         self.bound, self.wanted = kept | fresh, wanted
 
     def _joined(self, meeting: _Meeting, part: Part, columns: list[str], names: tuple[str, ...]) -> str:
+        self.tables.note(part.table)
         table = part.table.name
-        if part.table.outside:
-            self.tables.note(part.table)
-            if part.table.bag:
-                table = f"(SELECT DISTINCT * FROM {table})"
+        if part.table.outside and part.table.bag:
+            table = f"(SELECT DISTINCT * FROM {table})"
         less = lacking("r", part.less, names)
         picked = ", ".join(columns) or "1 AS one"
         if self.current is None:

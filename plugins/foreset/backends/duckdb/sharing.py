@@ -11,13 +11,18 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from foreset.backends.duckdb.budget import OutOfBounds
 from foreset.backends.duckdb.tables import Near, Sql, Table, Tables
 from foreset.ir.rules import Rule, atoms
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Var
 from foreset.ir.types import Type
 from foreset.store.types import duck_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 LARGE = 200_000  # rows of a source, or a look at its files costs nothing
 MOST_KEYS, MOST_ROWS = 100_000, 1_000_000  # beyond, strata look for themselves
@@ -86,7 +91,15 @@ class Shared:
             return None
         source = self.source(tables, relation)
         found = f"SELECT r.* FROM {source.name} r SEMI JOIN {keys} n ON r.{column} = n.k LIMIT {MOST_ROWS + 1}"
+        if source.far is not None:
+            try:
+                found = f"SELECT * FROM {source.far.meeting(tables, self._read(keys), [(place, False)]).name}"
+            except OutOfBounds:
+                return None
         return Near(keys, rows) if self._make(rows, found) <= MOST_ROWS else None
+
+    def _read(self, keys: str) -> pa.Table:
+        return self.tables.connection.sql(f"FROM {keys}").to_arrow_table()
 
     def _make(self, name: str, query: str) -> int:
         ((rows,),) = self.tables.run(Sql(f"CREATE TABLE {name} AS {query}"))

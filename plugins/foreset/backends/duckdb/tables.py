@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import duckdb
 
-from foreset.backends.duckdb.budget import Budget
+from foreset.backends.duckdb.budget import Budget, OutOfBounds
 from foreset.backends.duckdb.types import from_duck
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Row
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PATIENT_ROWS = 1_000_000  # of a table that is looked at once more before it is loaded
+FEW_FAR_VALUES = 20_000_000  # of a table that another engine has, if it is to be taken into memory at all
 MANY_DEAD, MANY_DEAD_ROWS = 64, 50_000  # what nobody needs any more, before it is dropped
 
 
@@ -51,9 +52,26 @@ def _far_all(_: int) -> Near | None:
     return None
 
 
+class Far(Protocol):
+    """The rows of a table that stays with another engine; what is asked for comes as a table here."""
+
+    @property
+    def width(self) -> int:
+        """How many columns would come."""
+
+    def can_ask(self, place: int) -> bool:
+        """Whether rows can be asked for by the values of the column at this place."""
+
+    def meeting(self, tables: Tables, keys: pa.Table, places: Sequence[tuple[int, bool]]) -> Table:
+        """The rows that agree with one of `keys` in the columns at `places`, in their order; True: null-safe."""
+
+    def whole(self, tables: Tables) -> Table:
+        """All rows."""
+
+
 @dataclass(slots=True, eq=False)
 class Table:
-    """Rows under a name of ours. `outside`: a view of files; `bag`: rows may repeat there."""
+    """Rows under a name of ours. `outside`: a view of files, or rows that are `far`; `bag`: rows may repeat there."""
 
     name: str
     rows: int
@@ -63,6 +81,7 @@ class Table:
     looks: int = 0
     values: Callable[[], Mapping[int, int]] = dict  # by place of a column: how many it has at most, where that is known
     near: Callable[[int], Near | None] = _far_all  # rows by the column at this place, if somebody has them at hand
+    far: Far | None = None  # who has the rows, if no view of this database does
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,10 +223,11 @@ class Tables(Versions[Part]):
         if rows is None:
             # A look for a few keys is a fraction of a load, and the fraction is smaller the larger the table.
             patience = self.patience + min(table.rows // PATIENT_ROWS, 6) if self.patience else 0
-            if table.outside and (table.looks >= patience or 4 * keys.rows > table.rows):
+            often = table.looks >= patience or 4 * keys.rows > table.rows
+            if table.outside and often and (table.far is None or _few(table, table.far)):
                 self.load(table)
             table.looks += 1
-            rows = table.name
+            rows = table.name if table.far is None else self._asked(table, table.far, keys, pairs).name
         full = self._without_nulls(keys, [key for key, _, safe in pairs if safe])
         conditions = " AND ".join(
             f"{own} {'IS NOT DISTINCT FROM' if safe and key not in full else '='} k.{key}" for key, own, safe in pairs
@@ -215,15 +235,26 @@ class Tables(Versions[Part]):
         word = "SELECT DISTINCT" if table.bag else "SELECT"
         text = f"{word} r.* FROM {rows} r SEMI JOIN {keys.name} k ON {conditions}{where.text}"
         found = self.make(Sql(text, where.values))
-        if table.relation and table.outside:
+        if table.relation and table.outside and table.far is None:
             self.rows_read[table.relation] = self.rows_read.get(table.relation, 0) + found.rows
         return found
+
+    def _asked(self, table: Table, far: Far, keys: Table, pairs: Sequence[tuple[str, str, bool]]) -> Table:
+        """Rows of another engine among which all that meet `keys` are."""
+        places = [(key, int(own.removeprefix("r.c")), safe) for key, own, safe in pairs if _is_column(own)]
+        places = [one for one in places if far.can_ask(one[1])]
+        if not places:
+            raise OutOfBounds(f"{table.relation} cannot be asked for rows by what is known of them")
+        picked = ", ".join(f"k.{key} AS k{i}" for i, (key, _, _) in enumerate(places))
+        filled = " AND ".join(f"k.{key} IS NOT NULL" for key, _, safe in places if not safe)
+        wanted = self.make(Sql(f"SELECT DISTINCT {picked} FROM {keys.name} k WHERE {filled or 'true'}"))
+        self._count_all(table)
+        return far.meeting(self, self.arrow(wanted), [(place, safe) for _, place, safe in places])
 
     def _at_hand(self, table: Table, keys: Table, pairs: Sequence[tuple[str, str, bool]]) -> str | None:
         """Rows among which all that meet `keys` are, where somebody has looked for them already."""
         for key, own, _ in pairs:
-            place = own.removeprefix("r.c")
-            near = table.near(int(place)) if place.isdecimal() else None
+            near = table.near(int(own.removeprefix("r.c"))) if _is_column(own) else None
             if near is not None:
                 others = f"SELECT 1 FROM {keys.name} k ANTI JOIN {near.keys} n ON k.{key} = n.k LIMIT 1"
                 if not self.run(Sql(others)):
@@ -234,16 +265,25 @@ class Tables(Versions[Part]):
         """Take a table from its files into memory."""
         if not table.outside:
             return
+        if table.far is not None and not _few(table, table.far):
+            raise OutOfBounds(f"it would bring all {table.rows:,} rows of {table.relation} from Spark")
         self.budget.take(table.rows)
-        self.note(table)
+        self._count_all(table)
         name = self.fresh("m")
         word = "SELECT DISTINCT" if table.bag else "SELECT"
-        ((rows,),) = self.run(Sql(f"CREATE TEMP TABLE {name} AS {word} * FROM {table.name}"))
-        table.name, table.rows, table.outside, table.bag = name, rows, False, False
+        rows_of = table.name if table.far is None else table.far.whole(self).name
+        ((rows,),) = self.run(Sql(f"CREATE TEMP TABLE {name} AS {word} * FROM {rows_of}"))
+        table.name, table.rows, table.outside, table.bag, table.far = name, rows, False, False, None
 
     def note(self, table: Table) -> None:
-        """A table outside is about to be read from end to end."""
-        if table.outside and table.relation:
+        """A table is about to be read from end to end: what is far has to come here for that."""
+        if table.far is not None:
+            self.load(table)
+        elif table.outside:
+            self._count_all(table)
+
+    def _count_all(self, table: Table) -> None:
+        if table.relation:
             self.rows_read[table.relation] = self.rows_read.get(table.relation, 0) + table.rows
 
     def _without_nulls(self, keys: Table, columns: Sequence[str]) -> frozenset[str]:
@@ -299,6 +339,16 @@ class Tables(Versions[Part]):
         for table in dead:
             del self._made[table.name]
         self.run(Sql(";".join(f"DROP TABLE {table.name}" for table in dead)))
+
+
+def _few(table: Table, far: Far) -> bool:
+    """Whether all rows of another engine may come here."""
+    return table.rows * far.width <= FEW_FAR_VALUES
+
+
+def _is_column(own: str) -> bool:
+    """Whether an expression over r is a column as it is."""
+    return own.removeprefix("r.c").isdecimal()
 
 
 def lacking(alias: str, less: Sequence[Table], names: Sequence[str]) -> str:
