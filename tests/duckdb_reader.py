@@ -60,6 +60,7 @@ class Elsewhere:
     asked: int = 0
     taken: int = 0
     width: int = 1
+    rows: int | None = None
 
     def can_ask(self, place: int) -> bool:  # noqa: ARG002 - by any column
         return True

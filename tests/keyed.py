@@ -142,13 +142,13 @@ def contents(wh: Warehouse, view: str) -> set[tuple[Any, ...]]:
     return {tuple(row.values()) for row in wh.read(f"shop.{view}").to_pylist()}
 
 
-def follows(shop: Shop, nights: int) -> None:
+def follows(shop: Shop, nights: int, *, loaded: bool = False) -> None:
     """After each night every view holds what it must, and told exactly what came and went."""
-    before: dict[str, set[tuple[Any, ...]]] = {}
+    before: dict[str, set[tuple[Any, ...]]] = shop.expected() if loaded else {}
     for night in range(nights):
         shop.night()
         wh, wanted = shop.warehouse(), shop.expected()
-        result = wh.refresh("shop", "recompute" if not night else "incremental", verify=60)
+        result = wh.refresh("shop", "incremental" if night or loaded else "recompute", verify=60)
         for view, rows in wanted.items():
             assert contents(wh, view) == rows, f"night {night}, {view}"
             old = before.get(view, set())

@@ -69,9 +69,9 @@ def places_read(steps: Iterable[Step], relation: str) -> frozenset[int] | None:
             case Derive(parts=parts):
                 bounds = [ref for part in parts for ref in ((part.within,) if part.within else ()) + part.without]
                 named = any(ref.relation == relation for ref in bounds)
-                inner = None if named else _places(relation, (rule for part in parts for rule in part.rules))
+                inner = None if named else places_named(relation, (rule for part in parts for rule in part.rules))
             case Tally(parts=counts):
-                inner = _places(relation, (rule for count in counts for rule in count.rules))
+                inner = places_named(relation, (rule for count in counts for rule in count.rules))
             case _ if any(ref.relation == relation for ref in _read(step)):
                 inner = None
         if inner is None:
@@ -80,7 +80,7 @@ def places_read(steps: Iterable[Step], relation: str) -> frozenset[int] | None:
     return frozenset(found)
 
 
-def _places(relation: str, rules: Iterable[Rule]) -> frozenset[int]:
+def places_named(relation: str, rules: Iterable[Rule]) -> frozenset[int]:
     """The columns in which an atom has a constant, or a variable that the rule has elsewhere too."""
     found: set[int] = set()
     for rule in rules:

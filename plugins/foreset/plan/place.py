@@ -6,19 +6,23 @@ A spec says it for a group or a view (`engine:`), a deployment for all others (F
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from foreset.diagnostics import did_you_mean
 from foreset.errors import UsageError
 from foreset.ir.program import ENGINES
 from foreset.ir.sizes import amount
-from foreset.plan.choose import Situation
+from foreset.plan.choose import Situation, Size
 
 DUCKDB, SPARK = "in process", "spark"  # as records and people say it
 JOINED = 4  # times the bytes of a change are at work on its way through joins, say
 LITTLE = 256 << 20  # bytes that are worked on in process, however little memory is free: Spark would take more
 FEW_CHANGES = 5_000_000  # rows that came or went, where the warehouse is not on this disk
 FEW_ROWS = 20_000_000  # rows to build from, likewise
+LARGE = 200_000  # rows of a relation that is asked for some of them; where it has fewer, all of them cost nothing
+FEW_TO_ASK_BY = 1_000_000  # changed rows, for which Spark is asked what meets them
+READING_ALL = ("recompute", "spread")  # strategies that go through all rows
 VARIABLE = "FORESET_ENGINE"
 EARLIER = {"inproc": "duckdb"}  # words of earlier releases
 RULE = "in process where what it works on fits the memory that is free, else in Spark"
@@ -98,3 +102,10 @@ def place(strategy: str, situation: Situation, room: Room) -> Place:
         what = f"{changed:,} changed row{'s' * (changed != 1)}"
     fits = held <= max(room.free, LITTLE)
     return Place(DUCKDB if fits else SPARK, f"{what}, {amount(held)} to hold, {amount(room.free)} of memory free")
+
+
+def may_ask(strategy: str, sizes: Iterable[Size]) -> bool:
+    """Whether Spark need only be asked for what meets a change: a small one, beside something large."""
+    every = list(sizes)
+    few = sum(size.changed for size in every) <= FEW_TO_ASK_BY
+    return strategy not in READING_ALL and few and any(size.rows >= LARGE for size in every)

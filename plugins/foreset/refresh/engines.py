@@ -6,8 +6,10 @@ sources, those in this process share.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
 import duckdb
@@ -15,20 +17,23 @@ import duckdb
 from foreset.backends.duckdb.backend import DuckDBBackend
 from foreset.backends.duckdb.budget import Budget, OutOfBounds
 from foreset.backends.duckdb.database import session
-from foreset.backends.duckdb.sharing import LARGE, Shared, links, near
+from foreset.backends.duckdb.sharing import Shared, links, near
 from foreset.backends.duckdb.tables import Near, Table, Tables
 from foreset.errors import EnvironmentFault, ForesetError
 from foreset.ir.program import Program
+from foreset.ir.reads import places_named
 from foreset.ir.steps import Procedure
+from foreset.ir.strata import Stratum
 from foreset.ir.types import Type
 from foreset.ir.versions import Version
-from foreset.plan.choose import Situation
-from foreset.plan.place import DUCKDB, SPARK, Place, Room, Wish, place
+from foreset.plan.choose import Situation, Size
+from foreset.plan.place import DUCKDB, LARGE, SPARK, Place, Room, Wish, may_ask, place, wish
 from foreset.refresh.capturing import captured_of, captures_of
 from foreset.refresh.context import Context
-from foreset.refresh.located import located
+from foreset.refresh.located import located, pin_of
+from foreset.relations.far import FarRelations
 from foreset.relations.frames import SparkPort, spark_port
-from foreset.relations.located import Located
+from foreset.relations.located import Located, asked
 from foreset.relations.tables import DuckDBPort, bound, parts
 from foreset.store.delta import SparkOnly
 from foreset.store.layout import is_local
@@ -42,10 +47,15 @@ def place_of(context: Context, strategy: str, situation: Situation, wanted: Wish
     """Where work on some relations begins, from what is known of them."""
     if wanted.place is not None:
         return wanted.place
-    for name in situation.sizes:
-        if name in context.run.sources and captured_of(context, name).rows is None:
-            return Place(SPARK, f"the log of source {name} does not say how many rows it has")
+    for name in _uncounted(context, situation):
+        return Place(SPARK, f"the log of source {name} does not say how many rows it has")
     return place(strategy, situation, Room(context.memory.free, is_local(context.layout.root)))
+
+
+def _uncounted(context: Context, situation: Situation) -> list[str]:
+    """Sources of which nobody knows how large they are."""
+    sources = (name for name in situation.sizes if name in context.run.sources)
+    return [name for name in sources if captured_of(context, name).rows is None]
 
 
 def unfit(title: str, wanted: Wish, error: Exception) -> Exception:
@@ -69,19 +79,52 @@ def do_in(
     moved: Callable[[Place, Exception], None] = _go_on,
     *,
     bounded: bool = True,
+    asking: bool = False,
 ) -> tuple[T, Place]:
-    """Do some work where it was placed; what turns out too much for this process is moved to Spark, and begun anew."""
+    """Do some work where it was placed; what turns out too much for this process is moved to Spark, and begun anew.
+
+    `asking`: in Spark too, a change is worked on here, and Spark only looks up what meets it, as far as that goes.
+    """
     if where.engine == DUCKDB:
         budget = Budget.within(context.memory.lent) if bounded else Budget.unbounded()
         try:
-            with session(context.memory.lent, context.spill) as connection:
-                backend = DuckDBBackend(Tables(connection, dict(schemas), budget, context.opened))
-                return work(DuckDBPort(backend, _near_by(context))), where
+            return _here(context, schemas, work, budget), where
         except (OutOfBounds, SparkOnly, duckdb.Error) as error:
-            what = f"DuckDB says: {error}" if isinstance(error, duckdb.Error) else str(error)
-            where = Place(SPARK, f"begun in process with {where.reason}, but {what}")
+            where = Place(SPARK, f"begun in process with {where.reason}, but {_why(error)}")
             moved(where, error)
+            asking = asking and isinstance(error, SparkOnly)
+    if asking:
+        try:
+            found = _here(context, schemas, work, Budget.within(context.memory.lent), _far(context))
+            return found, replace(where, reason=f"{where.reason}; a small change, for which it looks up what meets it")
+        except (OutOfBounds, SparkOnly, duckdb.Error) as error:
+            where = Place(SPARK, f"{where.reason}; looked up rows for a change, but {_why(error)}")
     return work(spark_port(context.spark, schemas)), where
+
+
+def _here(
+    context: Context, schemas: Schemas, work: Callable[[Engine], T], budget: Budget, far: FarRelations | None = None
+) -> T:
+    with session(context.memory.lent, context.spill) as connection:
+        backend = DuckDBBackend(Tables(connection, dict(schemas), budget, context.opened))
+        return work(DuckDBPort(backend, _near_by(context), far))
+
+
+def _why(error: Exception) -> str:
+    return f"DuckDB says: {error}" if isinstance(error, duckdb.Error) else str(error)
+
+
+def asks(context: Context, stratum: Stratum, strategy: str, situation: Situation) -> bool:
+    """Whether it is enough to ask Spark for what meets a change."""
+    pins = (pin_of(context, name) for name in stratum.names)
+    own = [Size(rows=pin.rows) for pin in pins if pin is not None]
+    unknown = [Size(rows=LARGE) for _ in _uncounted(context, situation)]
+    return may_ask(strategy, [*situation.sizes.values(), *own, *unknown])
+
+
+def _far(context: Context, *, all_here: bool = False) -> FarRelations:
+    """What Spark is asked for: what is large, or else only what this process cannot read."""
+    return FarRelations(context.spark, sys.maxsize if all_here else LARGE)
 
 
 def schemas_of(program: Program, procedure: Procedure | None = None) -> dict[str, tuple[Type, ...]]:
@@ -95,7 +138,22 @@ def _near_by(context: Context) -> Callable[[Located], Callable[[int], Near | Non
     shared = context.shared
     if shared is None:
         return None
-    return lambda one: near(shared, one.relation, [column.type for column in one.columns], one.hidden)
+
+    def found(one: Located) -> Callable[[int], Near | None]:
+        if not _asked_by_any(context, one.relation).hidden <= one.hidden:
+            return lambda _: None
+        return near(shared, one.relation, [column.type for column in one.columns], one.hidden)
+
+    return found
+
+
+def _asked_by_any(context: Context, source: str) -> Located:
+    """A source as it is now, with the columns that some stratum asks for."""
+    if captured_of(context, source).taken_whole:
+        return located(context, source, Version.NEW)
+    rules = [rule for stratum in context.layering.strata for view in stratum.views for rule in view.rules]
+    versions = (Version.NEW, Version.OLD, Version.PLUS, Version.MINUS)
+    return asked([located(context, source, version) for version in versions], places_named(source, rules))[0]
 
 
 @contextmanager
@@ -114,8 +172,10 @@ def shared_looks(context: Context) -> Iterator[None]:
         yield
         return
 
+    in_spark = any(wish(stratum.engine).engine == "spark" for stratum in context.layering.strata)
+
     def source(tables: Tables, name: str) -> Table:
-        return bound(tables, located(context, name, Version.NEW))
+        return bound(tables, _asked_by_any(context, name), far=_far(context, all_here=not in_spark))
 
     def changes(tables: Tables, name: str) -> Sequence[Table]:
         sides = (located(context, name, version) for version in (Version.PLUS, Version.MINUS))

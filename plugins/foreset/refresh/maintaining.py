@@ -26,7 +26,7 @@ from foreset.refresh.choosing import chosen, reason_of, situation_of
 from foreset.refresh.constraining import constrain
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.domain_phase import ask, give
-from foreset.refresh.engines import Engine, do_in, place_of, schemas_of, unfit
+from foreset.refresh.engines import Engine, asks, do_in, place_of, schemas_of, unfit
 from foreset.refresh.located import Inputs
 from foreset.relations.frames import SparkPort
 from foreset.relations.located import COUNTERS
@@ -75,11 +75,13 @@ def _finish(
 ) -> StratumRecord:
     procedure = translate(stratum, choice.strategy, counted=keeps_counters(stratum))
     work = _Work(context, stratum, choice, before, in_parts, procedure, _folder(context, stratum))
-    wanted = wish(stratum.engine)
+    wanted, asking = wish(stratum.engine), False
     if before.saved is not None:
         where = Place(SPARK, "its deletion part ran there")
     else:
-        where = place_of(context, choice.strategy, situation_of(context, stratum), wanted)
+        situation = situation_of(context, stratum)
+        where = place_of(context, choice.strategy, situation, wanted)
+        asking = asks(context, stratum, choice.strategy, situation)
 
     def told(place: Place) -> None:
         context.listen(EngineChosen(place.engine, place.reason, stratum.number))
@@ -92,7 +94,7 @@ def _finish(
     if where.engine == DUCKDB:
         told(where)
     schemas, free = schemas_of(context.program, procedure), wanted.place is None
-    record, where = do_in(context, where, schemas, partial(_run, work), moved, bounded=free)
+    record, where = do_in(context, where, schemas, partial(_run, work), moved, bounded=free, asking=asking)
     return replace(record, engine=where.engine, engine_reason=where.reason)
 
 

@@ -157,6 +157,17 @@ def _ranges(table: DeltaTable, columns: Sequence[Stored]) -> Callable[[], Mappin
     return functools.cache(looked_up)
 
 
+def known_ranges(tables: Tables, path: str, version: int, columns: Sequence[Stored]) -> Callable[[], dict[int, int]]:
+    """The same for a table that this process does not read."""
+
+    def looked_up() -> dict[int, int]:
+        with suppress(OutOfBounds, delta.SparkOnly):
+            return dict(_ranges(_opened(tables, path, version), columns)())
+        return {}
+
+    return functools.cache(looked_up)
+
+
 def _dataset(table: DeltaTable) -> Dataset:
     with delta.reading(table.table_uri):
         return table.to_pyarrow_dataset()

@@ -24,6 +24,7 @@ from foreset.machine.stratum import Reads
 from foreset.records.strata import StagedFile
 from foreset.relations.arrow import view_of
 from foreset.relations.bind_files import Stored, bind_arrow, bind_folder, bind_table, signed_parts, stored
+from foreset.relations.far import FarRelations
 from foreset.relations.located import AtHand, Composed, CountersAt, Folder, Located, SignedAt, SourceAt, by_row
 from foreset.relations.staged import stage
 from foreset.store import arrow
@@ -40,6 +41,7 @@ class DuckDBPort:
 
     backend: DuckDBBackend
     near: NearBy | None = None
+    far: FarRelations | None = None  # None: this process reads everything
 
     @property
     def tables(self) -> Tables:
@@ -50,7 +52,7 @@ class DuckDBPort:
         """Nothing is opened before it is asked for, but what came or went in columns that nobody asks for."""
         near = None if reads.building else self.near
         for located in versions:
-            make = partial(parts, self.tables, located, distinct=reads.tallying, near=near)
+            make = partial(parts, self.tables, located, distinct=reads.tallying, near=near, far=self.far)
             if located.empty:
                 self.tables.put(located.ref)
             elif isinstance(located.place, EAGER):
@@ -63,7 +65,7 @@ class DuckDBPort:
     def count(self, view: str, stored: Located | None) -> None:
         """Entries are looked up by the rows in question."""
         names = column_names(len(self.tables.schemas[view]))
-        entries = bound(self.tables, stored) if stored is not None else None
+        entries = bound(self.tables, stored, far=self.far) if stored is not None else None
 
         def lookup(rows: Table) -> Table:
             assert entries is not None
@@ -97,18 +99,27 @@ class DuckDBPort:
         return self.backend.counters[view].current() if view in self.backend.counters else None
 
 
-def parts(tables: Tables, located: Located, *, distinct: bool = False, near: NearBy | None = None) -> tuple[Part, ...]:
+def parts(
+    tables: Tables,
+    located: Located,
+    *,
+    distinct: bool = False,
+    near: NearBy | None = None,
+    far: FarRelations | None = None,
+) -> tuple[Part, ...]:
     """The rows as disjoint parts of a version; `distinct`: a row of which a source has copies stands there once."""
     place = located.place
     match place:
         case None:
             return ()
         case SourceAt():
-            table = bound(tables, located)
+            table = bound(tables, located, far=far)
             table.bag = distinct and located.key is None
             if near is not None:
                 table.near = near(located)
             return (Part(table),)
+        case SignedAt() if far is not None and far.keeps(located):
+            return (Part(far.table(tables, located, _as_declared(located))),)
         case SignedAt(path, version):
             return signed_parts(tables, located.relation, path, version, _as_declared(located))
         case CountersAt():
@@ -124,12 +135,15 @@ def parts(tables: Tables, located: Located, *, distinct: bool = False, near: Nea
             assert_never(place)
 
 
-def bound(tables: Tables, located: Located, places: Sequence[int] = ()) -> Table:
+def bound(tables: Tables, located: Located, places: Sequence[int] = (), far: FarRelations | None = None) -> Table:
     """What lies in files, bound there: every copy of every row of a source, or the entries of counters.
 
-    Of the columns at `places` alone, if there are any.
+    Of the columns at `places` alone, if there are any; what is large stays `far`.
     """
     place, name = located.place, located.relation
+    if far is not None and isinstance(place, SourceAt | CountersAt):
+        columns = _as_pinned(located, place) if isinstance(place, SourceAt) else _counted(_as_declared(located))
+        return far.table(tables, located, columns, lambda: bound(tables, located))
     match place:
         case SourceAt(source, root, pin):
             every = _as_pinned(located, place)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from foreset.backends.duckdb.budget import OutOfBounds
@@ -24,7 +24,6 @@ from foreset.store.types import duck_type
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LARGE = 200_000  # rows of a source, or a look at its files costs nothing
 MOST_KEYS, MOST_ROWS = 100_000, 1_000_000  # beyond, strata look for themselves
 Place = tuple[str, int]  # a relation and one of its columns
 Links = Mapping[Place, frozenset[Place]]
@@ -75,9 +74,11 @@ class Shared:
         if key not in self.links:
             return None
         with self._lock:  # one stratum looks, the others wait for what it finds
-            if key not in self._made:
-                self._made[key] = self._look(relation, place)
-            return self._made[key]
+            if key in self._made:
+                return self._made[key]
+            found = self._look(relation, place)
+            self._made[key] = found and replace(found, read=0)  # whoever came first has read it
+            return found
 
     def _look(self, relation: str, place: int) -> Near | None:
         tables, column = self.tables, f"c{place}"
@@ -96,7 +97,8 @@ class Shared:
                 found = f"SELECT * FROM {source.far.meeting(tables, self._read(keys), [(place, False)]).name}"
             except OutOfBounds:
                 return None
-        return Near(keys, rows) if self._make(rows, found) <= MOST_ROWS else None
+        read = source.far.rows or 0 if source.far is not None else 0
+        return Near(keys, rows, read) if self._make(rows, found) <= MOST_ROWS else None
 
     def _read(self, keys: str) -> pa.Table:
         return self.tables.connection.sql(f"FROM {keys}").to_arrow_table()
@@ -112,6 +114,6 @@ def near(shared: Shared, relation: str, kinds: Sequence[Type], hidden: Collectio
 
     def seen(place: int) -> Near | None:
         found = shared.near(relation, place) if place not in hidden else None
-        return found and Near(found.keys, f"(SELECT {', '.join(texts)} FROM {found.rows})")
+        return found and replace(found, rows=f"(SELECT {', '.join(texts)} FROM {found.rows})")
 
     return seen

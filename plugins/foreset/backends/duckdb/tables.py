@@ -46,6 +46,7 @@ class Near:
 
     keys: str
     rows: str
+    read: int = 0  # rows that another engine has gone through for it just now
 
 
 def _far_all(_: int) -> Near | None:
@@ -54,6 +55,10 @@ def _far_all(_: int) -> Near | None:
 
 class Far(Protocol):
     """The rows of a table that stays with another engine; what is asked for comes as a table here."""
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows have to be gone through for an answer; None where nobody has counted them."""
 
     @property
     def width(self) -> int:
@@ -235,8 +240,8 @@ class Tables(Versions[Part]):
         word = "SELECT DISTINCT" if table.bag else "SELECT"
         text = f"{word} r.* FROM {rows} r SEMI JOIN {keys.name} k ON {conditions}{where.text}"
         found = self.make(Sql(text, where.values))
-        if table.relation and table.outside and table.far is None:
-            self.rows_read[table.relation] = self.rows_read.get(table.relation, 0) + found.rows
+        if table.outside and table.far is None:
+            self._count(table, found.rows)
         return found
 
     def _asked(self, table: Table, far: Far, keys: Table, pairs: Sequence[tuple[str, str, bool]]) -> Table:
@@ -248,7 +253,7 @@ class Tables(Versions[Part]):
         picked = ", ".join(f"k.{key} AS k{i}" for i, (key, _, _) in enumerate(places))
         filled = " AND ".join(f"k.{key} IS NOT NULL" for key, _, safe in places if not safe)
         wanted = self.make(Sql(f"SELECT DISTINCT {picked} FROM {keys.name} k WHERE {filled or 'true'}"))
-        self._count_all(table)
+        self._count(table, far.rows if wanted.rows else 0)
         return far.meeting(self, self.arrow(wanted), [(place, safe) for _, place, safe in places])
 
     def _at_hand(self, table: Table, keys: Table, pairs: Sequence[tuple[str, str, bool]]) -> str | None:
@@ -256,6 +261,7 @@ class Tables(Versions[Part]):
         for key, own, _ in pairs:
             near = table.near(int(own.removeprefix("r.c"))) if _is_column(own) else None
             if near is not None:
+                self._count(table, near.read)
                 others = f"SELECT 1 FROM {keys.name} k ANTI JOIN {near.keys} n ON k.{key} = n.k LIMIT 1"
                 if not self.run(Sql(others)):
                     return near.rows
@@ -268,7 +274,7 @@ class Tables(Versions[Part]):
         if table.far is not None and not _few(table, table.far):
             raise OutOfBounds(f"it would bring all {table.rows:,} rows of {table.relation} from Spark")
         self.budget.take(table.rows)
-        self._count_all(table)
+        self._count(table, table.rows)
         name = self.fresh("m")
         word = "SELECT DISTINCT" if table.bag else "SELECT"
         rows_of = table.name if table.far is None else table.far.whole(self).name
@@ -280,11 +286,11 @@ class Tables(Versions[Part]):
         if table.far is not None:
             self.load(table)
         elif table.outside:
-            self._count_all(table)
+            self._count(table, table.rows)
 
-    def _count_all(self, table: Table) -> None:
-        if table.relation:
-            self.rows_read[table.relation] = self.rows_read.get(table.relation, 0) + table.rows
+    def _count(self, table: Table, rows: int | None) -> None:
+        if table.relation and rows:
+            self.rows_read[table.relation] = self.rows_read.get(table.relation, 0) + rows
 
     def _without_nulls(self, keys: Table, columns: Sequence[str]) -> frozenset[str]:
         """Those of `columns` that hold no NULL: there plain equality says the same, and is faster."""
