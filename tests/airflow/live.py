@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 from tests.airflow.api_server import free_port
-from tests.roads import FEED
+from tests.roads import FEED, words
 
 import foreset
 from foreset.cli.up import end, wait_for_dags, warm_spark
@@ -98,10 +98,14 @@ class Live:
     def delete(self, table: str, word: str) -> None:
         DeltaTable(f"{self.warehouse}/{table}").delete(f"src = '{word[0]}' and dst = '{word[1]}'")
 
-    def rows(self, view: str) -> set[str]:
-        """The rows of a view as words."""
-        found = foreset.open(self.warehouse, str(self.specs)).read(view)
-        return {"".join(row.values()) for row in found.to_pylist()}
+    def rows(self, view: str, at: int | None = None) -> set[str]:
+        """The rows of a view as words: those of now, or of a refresh."""
+        return words(foreset.open(self.warehouse, str(self.specs)).read(view, at))
+
+    @property
+    def roads(self) -> set[str]:
+        """What is in the table of roads by now."""
+        return words(DeltaTable(f"{self.warehouse}/sales/edge").to_pyarrow_table())
 
     def manifest(self, group: str) -> list[dict[str, Any]]:
         return foreset.open(self.warehouse, str(self.specs)).manifest(group)
