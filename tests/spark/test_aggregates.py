@@ -1,6 +1,6 @@
 """Aggregates in Spark: the shared cases, random programs, and whole refreshes over Delta tables.
 
-10 random programs with 3 batches in `make test`; 200 with 5, and all cases, under FORESET_LONG=1.
+6 random programs with 3 batches in `make test`; 200 with 5, and all cases, under `make fuzz-spark`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.spark
 
 LONG = bool(os.environ.get("FORESET_LONG"))
 FOLDING = "counting"  # leaves views of groups to `aggregate`, where `auto` would recompute such tiny ones
-SEED, PROGRAMS, BATCHES = 88_000, 200 if LONG else 10, 5 if LONG else 3
+SEED, PROGRAMS, BATCHES = 88_000, 200 if LONG else 6, 5 if LONG else 3
 
 
 @pytest.mark.skipif(not LONG, reason="with FORESET_LONG=1: many views, and many small jobs for each")
