@@ -63,8 +63,9 @@ def test_a_load_computes_nothing_beforehand_and_a_recompute_each_difference_once
     write(f"{warehouse}/raw/sale", SALES, "error")
     (tmp_path / "g.yaml").write_text(SPEC)
     wh = foreset.open(warehouse, str(tmp_path), spark)
-    wh.refresh("g")
+    first = wh.refresh("g")
     assert not done, "a first load is written as it is computed"
+    assert first.views["plain"].rows_read == {"sale": len(SALES)}
     read = {view: sorted((tuple(row.values()) for row in wh.read(f"g.{view}").to_pylist()), key=repr)
             for view in ("plain", "items", "total")}  # fmt: skip
     assert read["plain"] == [("nord", "ink", 5), ("nord", "pen", 3), ("sued", None, 7)]

@@ -116,7 +116,7 @@ class SparkBackend(Backend[Piece, CounterFrames]):
             width = len(self.versions.schemas[source.relation])
             united = union(
                 [
-                    piece.unsorted_out.select("*", F.lit(mine).alias("mine"), F.lit(not mine).alias("other"))
+                    piece.with_copies.select("*", F.lit(mine).alias("mine"), F.lit(not mine).alias("other"))
                     for ref, mine in ((source, True), (less, False))
                     for piece in self.versions.parts(ref)
                 ]

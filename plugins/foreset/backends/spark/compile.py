@@ -33,8 +33,8 @@ def derive(rule: Rule, frames: Frames, within: Ref | None = None) -> DataFrame |
 
 def finds_copies(rule: Rule, frames: Frames) -> bool:
     """Whether an atom may find a row more than once."""
-    found = (atom for atom, negated in atoms(rule) if not negated)
-    return any(frames.read(Ref(atom.relation, atom.version)).copies for atom in found)
+    found = (Ref(atom.relation, atom.version) for atom, negated in atoms(rule) if not negated)
+    return any(piece.copies for ref in found for stored in frames.stored_in(ref) for piece in frames.stored(stored))
 
 
 @dataclass(frozen=True, slots=True)

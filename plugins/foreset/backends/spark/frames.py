@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
-BROADCAST_ROWS = 200_000  # at most so many rows are sent to every executor on our word
-BROADCAST_BYTES = (
-    32 << 20
-)  # and so many bytes, as Spark lays rows out: of a heap of 2.5 GB strata side by side take some
+BROADCAST_ROWS = 200_000  # at most so many rows of a width that nobody knows are sent to every executor on our word
+BROADCAST_BYTES = 32 << 20  # of rows whose width is known; strata side by side share a heap of 2.5 GB
 ROW_BYTES, VALUE_BYTES, LONG_BYTES = 16, 8, 40  # of a row, of a value of fixed width, of any other as it mostly is
 
 
@@ -44,7 +42,7 @@ class Piece:
     key: tuple[int, ...] | None = None  # columns on which no two rows agree, if any are known
 
     @property
-    def unsorted_out(self) -> DataFrame:
+    def with_copies(self) -> DataFrame:
         """The rows, perhaps some of them more than once: for readers that mind no copies."""
         return self.frame if self.raw is None else self.raw
 
@@ -93,7 +91,8 @@ class Frames(Versions[Piece]):
 
     def few(self, ref: Ref) -> bool:
         """True when a version is known to be small enough for a broadcast."""
-        return sent(self.count(ref), self.schemas[ref.relation])
+        count = self.count(ref)
+        return count is not None and count <= BROADCAST_ROWS and sent(count, self.schemas[ref.relation])
 
     def hinted(self, piece: Piece, relation: str) -> DataFrame:
         """The rows, with the word that they may be broadcast where they are few."""
@@ -139,7 +138,7 @@ class Frames(Versions[Piece]):
 
 def sent(rows: int | None, kinds: Sequence[Type]) -> bool:
     """Whether so many rows of these types may be sent to every executor; None is not known."""
-    if rows is None or rows > BROADCAST_ROWS:
+    if rows is None:
         return False
     long = sum(kind.name in ("string", "binary", "array") for kind in kinds)
     return rows * (ROW_BYTES + LONG_BYTES * long + VALUE_BYTES * (len(kinds) - long)) <= BROADCAST_BYTES

@@ -40,12 +40,12 @@ def grouped(members: DataFrame, aggregation: Aggregation, fragile: AbstractSet[i
         whole(each, inputs).cast(spark_type(each.type)).alias(name)
         for name, each in zip(held, aggregation.accumulators, strict=True)
     ]
-    unread = sorted({place - len(groups) for place in fragile} - _evaluated(aggregation))
-    seen = [F.max(F.hash(inputs[i][0])).alias(f"seen{i}") for i in unread if i >= 0]
+    unread = sorted({place - len(groups) for place in fragile if place >= len(groups)} - _evaluated(aggregation))
+    seen = [F.max(F.hash(inputs[i][0])).alias(f"seen{i}") for i in unread]
     found = members.groupBy(*groups).agg(*columns, *seen)
     if not groups:  # then Spark has a row for nothing too
         found = found.where(F.col(held[0]) > 0)
-    for i in unread if seen else ():
+    for i in unread:
         found = found.where(F.col(f"seen{i}").isNotNull())
     return found.select(*groups, *held) if seen else found
 
