@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -35,7 +36,12 @@ from foreset.store.quoting import ticked
 from foreset.store.spark_values import collected
 from foreset.store.types import column_names
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 SHOWN = 3
+ROWS = "foreset_rows"
+MOST_ROWS = 200_000_000  # whose keys are compared in process
 
 
 class KeyBroken(SourceError):
@@ -70,7 +76,7 @@ def check_key(context: Context, source: Source, captured: CaptureRecord) -> bool
     try:
         found, single = in_process(context, source, None if single_before else came)
     except (OutOfBounds, SparkOnly, duckdb.Error):
-        found, single = in_spark(context, source, came) if anew or came else [], False
+        found, single = in_spark(context, source, came) if anew or came else ([], False)
     if found:
         raise _agree(source, found)
     return single
@@ -95,6 +101,8 @@ def in_process(context: Context, source: Source, came: str | None) -> tuple[list
         keys = bound(tables, there, places)
         if not keys.rows:
             return [], True
+        if keys.rows > MOST_ROWS:
+            raise OutOfBounds(f"it has more than {MOST_ROWS:,} rows")
         twice = repeated(tables, keys, key, new)
         if not twice.rows:
             return [], came is None
@@ -102,20 +110,28 @@ def in_process(context: Context, source: Source, came: str | None) -> tuple[list
         return tables.fetch(found, [kinds[place] for place in places])[:SHOWN], False
 
 
-def in_spark(context: Context, source: Source, came: str | None) -> list[Row]:
-    """Some keys that several rows have, by Spark."""
+def in_spark(context: Context, source: Source, came: str | None) -> tuple[list[Row], bool]:
+    """The same by Spark: keys are counted first, and whole rows compared only of those that stand more than once."""
     from pyspark.sql import functions as F
 
     rows = frame(context.spark, pinned(context.layout, source, context.run.sources[source.name]))
     names = [source.columns[place].name for place in source.key_places]
     key = [ticked(name) for name in names]
     if came is not None:
-        labels = [f"foreset_key_{i}" for i in range(len(key))]
-        wanted = frame(context.spark, _came(source, came)).select(*key).toDF(*labels).distinct()
-        rows = rows.join(wanted, same_row(rows, wanted, list(zip(names, labels, strict=True))), "left_semi")
+        rows = _of_keys(rows, frame(context.spark, _came(source, came)).select(*key).distinct(), names)
+    twice = rows.groupBy(*key).agg(F.count(F.lit(1)).alias(ROWS)).where(F.col(ROWS) > 1).select(*key)
+    if twice.limit(1).count() == 0:
+        return [], came is None
     every = F.struct(*(ticked(column.name) for column in source.columns))
-    several = rows.groupBy(*key).agg(F.count_distinct(every).alias("foreset_rows")).where("foreset_rows > 1")
-    return collected(several.select(*key).limit(SHOWN), [source.columns[place].type for place in source.key_places])
+    several = _of_keys(rows, twice, names).groupBy(*key).agg(F.count_distinct(every).alias(ROWS)).where(F.col(ROWS) > 1)
+    kinds = [source.columns[place].type for place in source.key_places]
+    return collected(several.select(*key).limit(SHOWN), kinds), False
+
+
+def _of_keys(rows: DataFrame, keys: DataFrame, names: Sequence[str]) -> DataFrame:
+    labels = [f"foreset_key_{i}" for i in range(len(names))]
+    wanted = keys.toDF(*labels)
+    return rows.join(wanted, same_row(rows, wanted, list(zip(names, labels, strict=True))), "left_semi")
 
 
 def _came(source: Source, folder: str) -> Located:

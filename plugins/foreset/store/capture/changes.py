@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from foreset.store.rows import ViewPin
 
 MOST_BYTES = 1 << 30  # of a table, whose copies are counted: more is work for Spark
+MOST_BYTES_BY_KEY = 256 << 30  # of one in which no two rows agree on the key: a few keys are looked for, no copies
 MOST_ROWS = 1_000_000  # of the feed, or of the files that differ
 MOST_VIEW_ROWS = 5_000_000  # of a view, whose state is taken into memory
 ARRIVES = ("insert", "update_postimage")
@@ -42,11 +43,18 @@ class Changes:
     rows: int | None  # in `now`, where that is known
 
 
-def changes_of(origin: Origin, way: Feed | SnapshotDiff, columns: tuple[Column, ...]) -> Changes | None:
+def changes_of(
+    origin: Origin, way: Feed | SnapshotDiff, columns: tuple[Column, ...], most_bytes: int = MOST_BYTES
+) -> Changes | None:
     """None for what is too large for here, and for what delta-rs does not read."""
     if isinstance(origin, TableOrigin):
-        return _of_table(origin, way, columns) if _small(origin, way) else None
+        return _of_table(origin, way, columns) if _small(origin, way, most_bytes) else None
     return _of_view(origin, way, columns) if isinstance(origin, ViewOrigin) else None
+
+
+def may_be_counted(origin: Origin) -> bool:
+    """Whether the copies of rows may be counted here, for which columns of the whole table are read."""
+    return not isinstance(origin, TableOrigin) or (origin.table.bytes or 0) <= MOST_BYTES
 
 
 def _signed(rows: pa.Table, columns: tuple[Column, ...], sign: int) -> pa.Table:
@@ -62,10 +70,10 @@ def declared(rows: pa.Table, columns: tuple[Column, ...]) -> pa.Table:
 
 
 # ---------------------------------------------------------------- tables
-def _small(origin: TableOrigin, way: Feed | SnapshotDiff) -> bool:
+def _small(origin: TableOrigin, way: Feed | SnapshotDiff, most_bytes: int) -> bool:
     """Decided from the log alone; how much differs between two versions is seen from their files."""
     table = origin.table
-    if not isinstance(table.files, ArrowLog) or table.bytes is None or table.bytes > MOST_BYTES:
+    if not isinstance(table.files, ArrowLog) or table.bytes is None or table.bytes > most_bytes:
         return False
     return isinstance(way, SnapshotDiff) or sum(commit.feed_bytes for commit in table.commits(way.after)) <= SMALL
 

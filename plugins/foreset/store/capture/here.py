@@ -20,7 +20,15 @@ from typing import TYPE_CHECKING
 from foreset.errors import EnvironmentFault
 from foreset.ir.program import Column, Source
 from foreset.store import scratch
-from foreset.store.capture.changes import NET, Changes, changes_of, declared
+from foreset.store.capture.changes import (
+    MOST_BYTES,
+    MOST_BYTES_BY_KEY,
+    NET,
+    Changes,
+    changes_of,
+    declared,
+    may_be_counted,
+)
 from foreset.store.capture.origins import Origin
 from foreset.store.capture.plan import Feed, SnapshotDiff
 from foreset.store.capture.stage import Counts, Inconsistent
@@ -69,11 +77,14 @@ def difference_here(
     from deltalake.exceptions import DeltaError
 
     try:
-        changes = changes_of(origin, way, source.columns)
+        most_bytes = MOST_BYTES if single is None else MOST_BYTES_BY_KEY
+        changes = changes_of(origin, way, source.columns, most_bytes)
         if changes is None:
             return None
         touched = _netted(changes.signed)
         alone = _alone(changes, touched, source, single) if single is not None else None
+        if alone is None and not may_be_counted(origin):
+            return None
         copies = _copies(changes, touched, source) if alone is None else alone
     except (DeltaError, EnvironmentFault, pa.ArrowException, duckdb.Error, OSError, ValueError, NotImplementedError):
         return None  # Spark reads it, or says why not

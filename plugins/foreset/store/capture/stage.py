@@ -6,13 +6,14 @@ an earlier try of the same range left behind, so that a retry gives the same row
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any
 
 from foreset.ir.program import Column
 from foreset.ir.types import BIGINT
+from foreset.store.capture.by_key import Alone
 from foreset.store.capture.feed import NET, SIGN, crossings, netted
 from foreset.store.capture.rows import schema_of
 from foreset.store.counted import write_seeing
@@ -45,7 +46,12 @@ class Inconsistent(Exception):
 
 
 def stage_net(
-    spark: SparkSession, signed: DataFrame, now: DataFrame, columns: tuple[Column, ...], directory: str
+    spark: SparkSession,
+    signed: DataFrame,
+    now: DataFrame,
+    columns: tuple[Column, ...],
+    directory: str,
+    key: Alone | None = None,
 ) -> Counts:
     """From signed copies and the new version to the staged differential.
 
@@ -60,16 +66,25 @@ def stage_net(
     for i, column in enumerate(bounded):
         value = f.col(ticked(column.name))
         limits |= {f"low_{i}": f.min(value), f"high_{i}": f.max(value), f"nulls_{i}": f.count_if(value.isNull())}
-    seen = write_seeing(netted(signed, columns), path, {"rows": f.count(f.lit(1)), **limits})
+    counts = {"rows": f.count(f.lit(1)), "net": f.sum(NET)}
+    seen = write_seeing(netted(signed, columns), path, {**counts, **limits})
     if not seen["rows"]:
         return Counts()
-    within = [
-        _within(f.col(ticked(c.name)), seen[f"low_{i}"], seen[f"high_{i}"], nulls=bool(seen[f"nulls_{i}"]))
+    within = {
+        c: _within(f.col(ticked(c.name)), seen[f"low_{i}"], seen[f"high_{i}"], nulls=bool(seen[f"nulls_{i}"]))
         for i, c in enumerate(bounded)
-    ]
+    }
     touched = spark.read.schema(schema_of((*columns, Column(NET, BIGINT)))).parquet(path)
-    table = now.where(reduce(and_, within)) if within else now
+    if key is not None:
+        by_key = _where(now, [within[c] for c in key.key if c in within])
+        if (told := key.told(touched, by_key, int(seen["net"]))) is not None:
+            return replace(stage(told, directory), single=True)
+    table = _where(now, list(within.values()))
     return stage(crossings(touched, table, columns, few=int(seen["rows"]) <= FEW), directory)
+
+
+def _where(rows: DataFrame, tests: list[Expression]) -> DataFrame:
+    return rows.where(reduce(and_, tests)) if tests else rows
 
 
 def _within(value: Expression, low: Any, high: Any, *, nulls: bool) -> Expression:  # noqa: ANN401 - a value of any type

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from foreset.ir.program import Source
 from foreset.store.capture import errors
+from foreset.store.capture.by_key import known_alone
 from foreset.store.capture.feed import difference
 from foreset.store.capture.here import stage_here
 from foreset.store.capture.origins import Origin, open_origin
@@ -106,7 +107,8 @@ def _go(
         case Feed() | SnapshotDiff() if (counts := stage_here(origin, way, source, directory, single)) is not None:
             return counts
         case Feed(after, upto):
-            return stage_net(spark, origin.feed(after, upto), origin.at(upto), source.columns, directory)
+            key = known_alone(origin, source, single, upto)
+            return stage_net(spark, origin.feed(after, upto), origin.at(upto), source.columns, directory, key)
         case SnapshotDiff(after, upto):
             return stage(difference(origin.at(after), origin.at(upto), source.columns), directory)
         case Refuse(error):
