@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 KEEP_AFTER = 4  # looks at one source, after which its columns are kept in memory (DuckDB spills) ...
 ROWS_A_LOOK = 250_000  # ... plus one for so many rows: a copy of a large source takes as long as many looks
 WHOLE_VALUES = 4_000_000  # up to so many, a source that is asked often is taken as it is
+LARGE_ROWS = 8_000_000  # beyond, a source is asked by keys alone: nothing that reads all of it is done to help
+TRIED_KEYS, TRIED_ROWS = 16, 2_048  # keys of a large source that are looked for, to see how many rows one finds
 KEY_COLUMNS = 3  # so many columns at most are tried as a key
 NEARLY_ONE = 1.1  # rows by distinct keys, as estimated
 _NUMBERS = itertools.count(1)
@@ -89,12 +91,32 @@ class SourceFacts:
         if (relation, known) not in self._fanouts:
             if relation not in self._opened:
                 self._open(relation)
-            names = ", ".join(quoted(self.columns[relation][position].name) for position in known)
-            keys = f"approx_count_distinct(hash({names}))" if known else "1"
-            query = f"SELECT count(*) / greatest({keys}, 1) FROM {quoted('s_' + relation)}"  # noqa: S608 - quoted
-            ((found,),) = self._connection.sql(query).fetchall()
-            self._fanouts[relation, known] = float(found)
+            names = [quoted(self.columns[relation][position].name) for position in known]
+            found = self._tried(relation, names) if known and self._large(relation) else self._counted(relation, names)
+            self._fanouts[relation, known] = found
         return self._fanouts[relation, known]
+
+    def _large(self, relation: str) -> bool:
+        return self.fanout(relation, ()) > LARGE_ROWS
+
+    def _counted(self, relation: str, names: Sequence[str]) -> float:
+        """By all rows; without names that is how many there are, which files say by themselves."""
+        keys = f"approx_count_distinct(hash({', '.join(names)}))" if names else "1"
+        query = f"SELECT count(*) / greatest({keys}, 1) FROM {quoted('s_' + relation)}"  # noqa: S608 - quoted
+        ((found,),) = self._connection.sql(query).fetchall()
+        return float(found)
+
+    def _tried(self, relation: str, names: Sequence[str]) -> float:
+        """By a look for some keys, which reads what any look for keys reads."""
+        rows, listed = quoted("s_" + relation), ", ".join(names)
+        first = f"SELECT {listed} FROM {rows} LIMIT {TRIED_ROWS}"  # noqa: S608 - quoted
+        keys = f"SELECT DISTINCT {listed} FROM ({first}) LIMIT {TRIED_KEYS}"  # noqa: S608 - quoted
+        tried: pa.Table = self._connection.sql(keys).to_arrow_table()
+        self._connection.register(KEYS, tried)
+        same = " AND ".join(f"t.{name} = k.{name}" for name in names)
+        query = f"SELECT count(*) FROM {rows} t SEMI JOIN {KEYS} k ON {same}"  # noqa: S608 - quoted
+        ((found,),) = self._connection.sql(query).fetchall()
+        return float(found / max(len(tried), 1))
 
     def grouped(self, view: View, rules: Sequence[Rule], asked: Asked, keys: Iterable[Row]) -> list[Row] | None:
         """The groups with these keys by one query; None where DuckDB cannot give them as we mean them."""
@@ -119,6 +141,8 @@ class SourceFacts:
         """Columns of a source in which no two of its rows agree; where none are known, the first ones are tried."""
         if relation in self.single:
             return self.single[relation]
+        if self._large(relation):
+            return None
         if relation not in self._keys:
             columns = self.columns[relation]
             most = min(KEY_COLUMNS, len(columns))
@@ -176,7 +200,7 @@ class SourceFacts:
                 self._connection.register(self._name(relation), rows)
             casts, rows_of = ", ".join(cast(column) for column in self.columns[relation]), quoted(self._name(relation))
             self._connection.execute(f"CREATE TEMP VIEW {view} AS SELECT {casts} FROM {rows_of}")  # noqa: S608
-        elif looks >= KEEP_AFTER and relation not in self._kept and looks >= self._keep_after(relation):
+        elif looks >= KEEP_AFTER and relation not in self._kept and self._worth_keeping(relation, looks):
             self._kept.add(relation)
             kept = quoted("k_" + relation)
             self._connection.execute(f"CREATE TEMP TABLE {kept} AS SELECT * FROM {view}")  # noqa: S608
@@ -192,8 +216,8 @@ class SourceFacts:
                 self._connection.execute(f"DROP VIEW IF EXISTS {quoted(self._name(relation))}")
         self._connection.close()
 
-    def _keep_after(self, relation: str) -> float:
-        return KEEP_AFTER + self.fanout(relation, ()) / ROWS_A_LOOK
+    def _worth_keeping(self, relation: str, looks: int) -> bool:
+        return not self._large(relation) and looks >= KEEP_AFTER + self.fanout(relation, ()) / ROWS_A_LOOK
 
 
 def with_null(keys: Iterable[Row]) -> frozenset[int]:
