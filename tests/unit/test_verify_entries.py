@@ -45,7 +45,13 @@ def table_of(rows: set[Row]) -> pa.Table | None:
 
 
 @pytest.mark.parametrize(("seed", "folder"), [(0, "lake"), (1, "lake"), (2, "lake"), (3, "n=9/_seq=7")])
-def test_rows_come_and_go_and_come_back(seed: int, folder: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("near", [True, False], ids=["by name", "elsewhere"])
+def test_rows_come_and_go_and_come_back(
+    seed: int, folder: str, near: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the names of files, and by delta-rs where DuckDB does not open them; rows are not read as a whole."""
+    if not near:
+        monkeypatch.setattr(delta, "on_this_disk", lambda *_: None)
     rng, layout = Random(seed), Layout(str(tmp_path / folder), "g")
     path = layout.resolve("g/v")
     kinds = {"n": "bigint", "what is it?": "string", "x": "double", "at": "timestamp"}
@@ -62,6 +68,7 @@ def test_rows_come_and_go_and_come_back(seed: int, folder: str, tmp_path: Path) 
         assert table is not None
         rows = entries(published(layout, "v", ViewPin("g/v", "id", table.version(), kinds)))
         assert isinstance(rows, SignedFiles)
+        assert isinstance(rows.came, tuple if near else Dataset)
         whole = arrow.read(path, table.version(), NAMES)
         newest = table_of(came)  # a row that is in some of the parts, but not in others, is told by each for itself
         parts = [rows, None, whole, newest, SignedFiles((), ())]

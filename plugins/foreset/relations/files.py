@@ -27,12 +27,15 @@ Files: TypeAlias = tuple[str, ...]
 Plain: TypeAlias = pa.Table | Dataset | Files  # where a row is there or not
 
 
+
 @dataclass(frozen=True, slots=True)
 class SignedFiles:
-    """The files of a signed table (store/signed.py): what came, and what went, each in folders named by its refresh."""
+    """The entries of a signed table (store/signed.py), what came and what went: files in folders named by the refresh
+    that wrote them; or, where DuckDB does not open those by name, with that refresh in a column.
+    """
 
-    came: Files
-    went: Files
+    came: Files | Dataset
+    went: Files | Dataset
 
 
 Rows: TypeAlias = Plain | SignedFiles | None
@@ -101,13 +104,16 @@ def _folder(path: str) -> Dataset:
 def _signed(place: SignedAt, open_at: delta.OpenAt) -> SignedFiles | None:
     with delta.reading(place.path):
         table = open_at(place.path, place.version)
-    listed = [] if table is None else delta.listed_files(table)
-    files = None if table is None else delta.on_this_disk(place.path, listed)
-    if files is None:
-        return None
+        if table is None:
+            return None
+        listed = delta.listed_files(table)
+        files = delta.on_this_disk(place.path, listed)
+        if files is None:
+            of = table.to_pyarrow_dataset
+            came, went = (of(file_pruning_predicate=[(delta.SIGN, "=", sign)]) for sign in ("1", "-1"))
+            return SignedFiles(came, went)
     pairs = [(file, one[f"partition.{delta.SIGN}"]) for file, one in zip(files, listed, strict=True)]
-    came, went = (tuple(file for file, sign in pairs if sign == wanted) for wanted in (1, -1))
-    return SignedFiles(came, went)
+    return SignedFiles(*(tuple(file for file, sign in pairs if sign == wanted) for wanted in (1, -1)))
 
 
 def _files_of_source(place: SourceAt, names: Sequence[str], open_at: delta.OpenAt) -> Files | None:

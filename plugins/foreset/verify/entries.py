@@ -109,7 +109,8 @@ class _Asking:
 
     def bound(self, rows: Plain, *, dated: bool = False) -> str:
         """The rows in the types of the columns; `dated` entries of a signed table with the refresh that wrote each."""
-        texts = ", ".join([*(cast(column) for column in self.columns), *([SEQ_OF_ENTRY] if dated else [])])
+        when = [SEQ_OF_ENTRY if isinstance(rows, tuple) else SEQ] if dated else []
+        texts = ", ".join([*(cast(column) for column in self.columns), *when])
         name = f"entries{next(_LOOKS)}"
         if isinstance(rows, tuple):
             self.files[name] = list(rows)
