@@ -149,7 +149,8 @@ class SparkReader:
             ]
             some = rows.where(reduce(or_, each)) if each else rows
             named = [column.alias(f"c{i}") for i, column in enumerate(chosen)] or [F.lit(1).alias("c0")]
-            found += collected(some.select(*named), [c.type for c in function.columns] or [INT])
+            most = function.max_rows * max(1, len(batch)) + 1  # so one more than all arguments may have together
+            found += collected(some.select(*named).limit(most), [c.type for c in function.columns] or [INT])
         return _by_arguments(found, len(function.args))
 
 

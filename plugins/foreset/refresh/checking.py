@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 
@@ -16,15 +17,20 @@ from foreset.records.checks import Verification
 from foreset.records.events import NotVerified
 from foreset.refresh.capturing import captured_of
 from foreset.refresh.context import Context, Stopwatch
-from foreset.refresh.located import here, located
+from foreset.refresh.located import copied, located
 from foreset.refresh.recounting import differences
-from foreset.relations.arrow import table_of
+from foreset.relations.arrow import table_of, view_of
 from foreset.relations.files import Plain, Rows, entries, plain
+from foreset.relations.located import Located, SourceAt
+from foreset.store.delta import SparkOnly
+from foreset.store.files import delete_tree
 from foreset.verify.facts import SourceFacts
 from foreset.verify.judge import Ground, compare
 from foreset.verify.sample import Staged
 from foreset.verify.verdict import Mismatch, Verdict
 
+COPIES = "verified"  # of sources that only Spark can read, below the run's folder while rows are checked
+MOST_VIEW_ROWS = 5_000_000  # of a view of another group, which is taken into memory
 DRAWN_ROWS = 2_000_000  # of a larger source that changed, only the changed rows are drawn from
 
 
@@ -85,13 +91,25 @@ def _maintained(context: Context) -> list[str]:
 def _sampled(
     context: Context, staged: Mapping[str, Staged], size: int
 ) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:
+    copying = threading.Lock()
+
+    @functools.cache
+    def copies(name: str) -> Located:
+        return copied(context, located(context, name, Version.NEW), context.path(COPIES, name))
+
     @functools.cache
     def opener(name: str) -> Plain:
         """A source, what a domain answered in this refresh, or rows that edits give."""
         given = None if name in context.run.sources else context.view(name).given
         if given is not None:
             return table_of(given, context.view(name).columns)
-        return here(context, located(context, name, Version.NEW), plain)
+        one = located(context, name, Version.NEW)
+        try:
+            _check_size(one)
+            return plain(one, context.opened)
+        except SparkOnly:
+            with copying:  # views are drawn from side by side
+                return plain(copies(name), context.opened)
 
     def nearby(name: str) -> Sequence[Rows]:
         """What came to a source and what went, and if it is not too large to draw from, all of it."""
@@ -104,9 +122,20 @@ def _sampled(
 
     keyed = [source for source in context.program.sources if source.key and captured_of(context, source.name).single]
     single = {source.name: source.key_places for source in keyed}
-    with closing(SourceFacts(context.program.columns_of(), opener, single)) as facts:
-        ground = Ground(facts, nearby, _sizes(context), needs_of(context.program.views))
-        return compare(staged, *context.judge(), ground, size, context.run.seq)
+    try:
+        with closing(SourceFacts(context.program.columns_of(), opener, single)) as facts:
+            ground = Ground(facts, nearby, _sizes(context), needs_of(context.program.views))
+            return compare(staged, *context.judge(), ground, size, context.run.seq)
+    finally:
+        delete_tree(context.path(COPIES))
+
+
+def _check_size(one: Located) -> None:
+    """A view of another group is read as it is now, in memory: a large one is left to Spark."""
+    if isinstance(one.place, SourceAt) and one.place.source.view is not None:
+        rows = view_of(one.place)[1].rows
+        if rows > MOST_VIEW_ROWS:
+            raise SparkOnly(f"{one.relation} has {rows:,} rows")
 
 
 def _fully(context: Context) -> tuple[dict[str, dict[str, int]], list[Mismatch]]:

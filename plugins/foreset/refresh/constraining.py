@@ -67,7 +67,7 @@ def _rows(context: Context, name: str) -> list[Row]:
     if name not in context.run.sources:
         return rows_now(context, name)
     source = located(context, name, Version.NEW)
-    table = here(context, source, arrow.table) if (source.rows or 0) <= MAX_ENTRIES else None
+    table = here(context, source, arrow.table, MAX_ENTRIES) if (source.rows or 0) <= MAX_ENTRIES else None
     if table is None or table.num_rows > MAX_ENTRIES:
         hint = "views of constraints are for few rows: select the rows that you need in a view of rows, and read it"
         raise EvaluationError(f"source `{name}` has more than {MAX_ENTRIES:,} rows", hint)

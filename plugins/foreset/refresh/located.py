@@ -20,6 +20,7 @@ from foreset.relations.located import (
     COUNTERS,
     Composed,
     CountersAt,
+    Folder,
     Located,
     asked,
     fits,
@@ -82,12 +83,20 @@ def _source(context: Context, name: str, version: Version) -> Located:
     return of_source(context.layout.root, source, version, captured_of(context, name), *pins)
 
 
-def here(context: Context, one: Located, read: Callable[[Located, OpenAt], T]) -> T | pa.Table:
-    """What this process reads by itself; where only Spark can, Spark brings it here, each row once."""
+def here(context: Context, one: Located, read: Callable[[Located, OpenAt], T], most: int) -> T | pa.Table:
+    """What this process reads by itself; where only Spark can, Spark brings it here, each row once: up to `most`, and
+    one more where there are more.
+    """
     try:
         return read(one, context.opened)
     except SparkOnly:
-        return frame(context.spark, one, distinct=True).toArrow()
+        return frame(context.spark, one, distinct=True).limit(most + 1).toArrow()
+
+
+def copied(context: Context, one: Located, folder: str) -> Located:
+    """Rows that only Spark can read, as files that anyone can: its tasks write them, and none comes by way of here."""
+    frame(context.spark, one, distinct=True).write.mode("overwrite").parquet(folder)
+    return replace(one, place=Folder(folder))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,75 @@
+"""Sources that this process cannot read: rows are checked all the same, and none comes here as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+from tests.roads import PAPER, World, closed, words
+
+import foreset
+from foreset.refresh import checking, maintaining
+from foreset.relations.files import plain
+from foreset.relations.located import SourceAt
+from foreset.store.delta import SparkOnly, open_table
+
+if TYPE_CHECKING:
+    from foreset.relations.files import Plain
+    from foreset.relations.located import Located
+    from foreset.store.delta import OpenAt
+
+pytestmark = [pytest.mark.spark, pytest.mark.anywhere]
+
+
+@pytest.fixture(autouse=True)
+def _only_spark_reads_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refusing(one: Located, open_at: OpenAt = open_table) -> Plain:
+        if isinstance(one.place, SourceAt):
+            raise SparkOnly("it has deletion vectors")
+        return plain(one, open_at)
+
+    monkeypatch.setattr(checking, "plain", refusing)
+
+
+def copies(world: World) -> list[Path]:
+    return [path for path in Path(world.root).rglob("*") if checking.COPIES in path.parts and path.is_file()]
+
+
+def test_a_sample_is_checked_against_files_that_spark_has_copied(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied, made = checking.copied, []
+    monkeypatch.setattr(checking, "copied", lambda *given: (made.append(given[1].relation), copied(*given))[1])
+    wh = world.open()
+    wh.refresh("reach")
+    world.night()
+    done = wh.refresh("reach")
+    assert done.status == "committed"
+    verification = wh.manifest("reach")[-1]["verification"]
+    assert (verification["verdict"], verification["rows"] > 0) == ("passed", True)
+    assert made == ["edge", "edge"], "once a refresh"
+    assert copies(world) == [], "they go when the rows are checked"
+
+
+def test_an_error_is_found_by_them(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    wh = world.open()
+    wh.refresh("reach")
+    world.insert("hd")
+    honest = maintaining._stage_view
+
+    def planted(work, port, view):  # type: ignore[no-untyped-def]
+        staged = honest(work, port, view)
+        if view != "closure":
+            return staged
+        rows = pa.table({"src": ["h", "h", "h", "z"], "dst": ["d", "c", "g", "q"]})
+        for file in Path(staged.plus.path).glob("*.parquet"):
+            file.unlink()
+        pa.parquet.write_table(rows, f"{staged.plus.path}/part-0.parquet")
+        return replace(staged, plus=replace(staged.plus, rows=4))
+
+    monkeypatch.setattr(maintaining, "_stage_view", planted)
+    with pytest.raises(foreset.VerificationFailed, match=r"closure\('z', 'q'\) was computed, but no rule derives it"):
+        wh.refresh("reach")
+    assert words(wh.read("reach.closure")) == closed(PAPER)
+    assert copies(world) == []
