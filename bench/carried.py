@@ -118,7 +118,7 @@ def _side(told: dict[str, Any]) -> Side:
 def plain(line: Line) -> str:
     """One line for people who wait."""
     ratio = f"{line.ratio:5.1f}x" if line.ratio else ""
-    built = f"beside {_seconds(line.built)}  {ratio}" if line.change != IDLE else ""
+    built = f"beside {seconds(line.built)}  {ratio}" if line.change != IDLE else ""
     worst = f", {line.worst_read[0]} reads {line.worst_read[1]:.2f} of its sources" if line.worst_read else ""
     kept, other = line.kept, line.built
     costs = (
@@ -128,10 +128,11 @@ def plain(line: Line) -> str:
     )
     told = f"; {report.told(line.run)}" if line.run else ""
     peers = "".join(f"  {name} {report.told_peer(one)}" for name, one in line.peers.items() if one.seconds is not None)
-    return f"{line.world:10} {line.engine:5} {line.change:12} {_seconds(kept)}  {built}{peers}  {costs}{told}"
+    return f"{line.world:10} {line.engine:5} {line.change:12} {seconds(kept)}  {built}{peers}  {costs}{told}"
 
 
-def _seconds(side: Side) -> str:
+def seconds(side: Side) -> str:
+    """Its seconds, or why it has none."""
     if side.seconds is not None:
         return f"{side.seconds:.2f} s"
     return side.died if side.died.startswith("not measured") else f"died: {side.died}"
@@ -170,7 +171,7 @@ def table(lines: Sequence[Line]) -> list[str]:
 
 def _cells(line: Line, peers: Sequence[str]) -> Iterable[str]:
     yield from (line.change, f"{line.came + line.gone:,}", f"{line.rows:,}")
-    yield from (_seconds(line.kept).removesuffix(" s"), _seconds(line.built).removesuffix(" s"))
+    yield from (seconds(line.kept).removesuffix(" s"), seconds(line.built).removesuffix(" s"))
     yield report.times(line.ratio)
     yield from (report.told_peer(line.peers[name]).removesuffix(" s") if name in line.peers else "" for name in peers)
     for what in (

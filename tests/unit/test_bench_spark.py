@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench import beside_spark, carried, curves, spark_targets
+from bench import beside_spark, carried, curves, on_paper, scale_page, spark_targets
 from bench.carried import Line, Lines, Side
 from bench.core import FIRST, IDLE, PeerRun, Run
 from bench.processes import Cost, Worker
@@ -162,3 +162,30 @@ def test_the_command_measures_three_scales_in_spark() -> None:
     both = beside_spark.options(["--engine", "both", "--world", "closures"])
     assert both.engine == ("spark", "auto")
     assert [name for name, _ in beside_spark.makers(both, "auto")] == ["random", "layered", "large"]
+
+
+def test_a_line_through_measured_scales_is_carried_on() -> None:
+    exact = on_paper.trend([(0.1, 3.0), (1.0, 12.0), (10.0, 102.0)])
+    assert (exact.fixed, exact.each) == pytest.approx((2.0, 10.0))
+    assert exact.at(1000) == pytest.approx(10_002)
+    assert on_paper.trend([(1.0, 5.0), (10.0, 4.0)]).each == 0, "what shrinks is flat"
+    assert on_paper.trend([(1.0, 1.0), (10.0, 20.0)]).fixed == 0
+    lines = [line(f"TPC-H {scale}", "spark", "mixed 0.1 %", 2.0, 3.0) for scale in (1, 10)]
+    (one,) = on_paper.carried([*lines, line("TPC-H 1", "spark", FIRST, 2.0, 3.0)])
+    assert (one.change, one.alone.at(1000)) == ("mixed 0.1 %", 0.5)
+    assert one.seconds[0] == pytest.approx(1 / (100 * 0.6) + 0.5)
+
+
+def test_the_page_is_filled_from_a_report_and_from_nothing(tmp_path: Path) -> None:
+    page = scale_page.PAGE.read_text()
+    wanted = [line("TPC-H 1", "spark", "mixed 0.1 %", 2.0, 3.0), line("TPC-H 10", "spark", "mixed 0.1 %", None, 3.0)]
+    told = scale_page.filled(page, scale_page.tables(Lines("spark-day", {"cores": 2}, wanted)))
+    assert "| TPC-H 1 | spark | mixed 0.1 % | 100 | 2.00 s | 3.00 s | 1.5 |" in told
+    assert "died: boom" in told
+    assert "cores 2; all of it: `bench/results/spark-day.md`" in told
+    assert scale_page.filled(told, scale_page.tables(Lines("spark-day", {"cores": 2}, wanted))) == told
+    empty = scale_page.filled(told, scale_page.tables(Lines()))
+    assert empty.count("Not measured yet.") == 3
+    assert [text for text in empty.splitlines() if text.startswith("#")] == [
+        text for text in page.splitlines() if text.startswith("#")
+    ]
