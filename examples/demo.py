@@ -163,8 +163,13 @@ class Demo:
     def places(self, group: str) -> list[str]:
         """Where views were computed, and why, in the newest refresh."""
         (status,) = open_warehouse(self.warehouse, str(self.specs)).status(group)
-        found = [told(view["engine"], view["engine_reason"]) for view in status["views"].values() if view["engine"]]
-        return [f"{found.count(text)} computed {text}" for text in dict.fromkeys(found)]
+        found = [(view["engine"], view["engine_reason"]) for view in status["views"].values() if view["engine"]]
+        lines = []
+        for engine in dict.fromkeys(engine for engine, _ in found):
+            reasons = [reason for other, reason in found if other == engine]
+            more = f", and {len(set(reasons)) - 1} more reasons" if len(set(reasons)) > 1 else ""
+            lines.append(f"{len(reasons)} computed {told(engine, reasons[0])}{more}")
+        return lines
 
     def seq(self, group: str) -> int:
         """What readers see."""
