@@ -24,10 +24,11 @@ from pathlib import Path
 from bench import carried, graphs, machine
 from bench.carried import Line, Lines, Side
 from bench.core import BUILT, FIRST, IDLE, KEPT, Run, vanilla
+from bench.peers import install
 from bench.peers.here import DuckDb, Peer, Written
 from bench.processes import Answer, Worker
 from bench.refresh import RESULTS
-from bench.scales import Missing, tpch
+from bench.scales import TPCHGEN, Missing, tpch
 from bench.spark_events import EventLog, asked_for
 from bench.worlds import Change, Fingerprints, World, fingerprint, raw
 from deltalake import DeltaTable
@@ -174,11 +175,10 @@ def makers(given: argparse.Namespace, engine: str) -> Iterator[tuple[str, Callab
         for factor in given.factor:
             yield f"TPC-H {factor:g}", partial(tpch, factor, f"TPC-H {factor:g}")
     if "closures" in given.world:
-        for nodes, edges in ((2_000, 3_000),):
-            yield "random", partial(graphs.digraph, nodes, edges)
+        yield "random", partial(graphs.digraph, 2_000, 3_000)
         yield "layered", partial(graphs.layered, 30, 120, 3)
         if engine == "auto":
-            yield "large", partial(graphs.layered, 30, 208, 3)
+            yield "large", partial(graphs.layered, 30, 210, 3)
 
 
 def run(given: argparse.Namespace, found: Lines) -> None:
@@ -241,6 +241,8 @@ def main(arguments: Sequence[str] | None = None) -> Lines:
     name = f"spark-{datetime.datetime.now(datetime.UTC):%Y-%m-%d}"
     found = Lines.read(given.out / f"{name}.json") if given.add else Lines()
     found.name, found.facts = name, {**machine.facts(), **found.facts}
+    if "tpch" in given.world and not TPCHGEN.exists():
+        found.notes.extend(install.all_peers())
     run(given, found)
     print(carried.text(found))
     return found

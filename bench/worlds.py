@@ -10,6 +10,7 @@ import duckdb
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
+ORACLE_MEMORY = "6GB"  # for what is expected, beside everything that is measured
 Fingerprint = tuple[int, str]  # number of rows, and a hash that does not depend on their order
 Fingerprints = Mapping[str, Fingerprint]  # by view
 
@@ -114,7 +115,7 @@ def _widest(column: pa.Field) -> str:
 def by_duckdb(world: World, root: str, connection: duckdb.DuckDBPyConnection | None = None) -> dict[str, pa.Table]:
     """All views by DuckDB over the sources as they are; those before a view are tables in memory."""
     if connection is None:
-        with duckdb.connect() as own:
+        with duckdb.connect(config={"memory_limit": ORACLE_MEMORY, "temp_directory": f"{root}/duckdb-spill"}) as own:
             return by_duckdb(world, root, own)
     connection.execute("set preserve_insertion_order = false")
     for name in world.tables:

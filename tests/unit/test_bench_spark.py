@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench import beside_spark, carried, curves, on_paper, scale_page, spark_targets
+from bench import beside_spark, carried, curves, on_paper, scale_page, scales, spark_targets, suite
 from bench.carried import Line, Lines, Side
 from bench.core import FIRST, IDLE, PeerRun, Run
+from bench.graphs import Graph, digraph
 from bench.processes import Cost, Worker
 from bench.spark_events import Counts, EventLog, asked_for
+from bench.worlds import Fingerprints
 
 ROOT = Path(__file__).resolve().parents[2]
 ASKED = """
@@ -189,3 +191,46 @@ def test_the_page_is_filled_from_a_report_and_from_nothing(tmp_path: Path) -> No
     assert [text for text in empty.splitlines() if text.startswith("#")] == [
         text for text in page.splitlines() if text.startswith("#")
     ]
+
+
+def test_make_bench_hands_over_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beside_spark, "main", lambda given: Lines(given[-1]))
+    assert suite.main(["--engine", "spark", "--factor", "0.1"]) == Lines("0.1")
+    assert suite.main(["--engine", "both"]) == Lines("both")
+
+
+def test_a_world_without_its_data_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(factor: float, _: str) -> None:
+        raise scales.Missing(f"no {factor:g}")
+
+    monkeypatch.setattr(beside_spark, "tpch", missing)
+    found = Lines()
+    beside_spark.run(beside_spark.options(["--factor", "1,10", "--out", str(tmp_path)]), found)
+    assert found.notes == ["TPC-H 1 was not run: no 1", "TPC-H 10 was not run: no 10"]
+
+
+@pytest.mark.slow
+def test_a_closure_is_measured_beside_its_recompute_and_wrong_results_have_no_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Foreset chooses, which starts no JVM: real processes, real refreshes, and one answer that is not expected."""
+    world, right, asked = digraph(40, 60), Graph.expected, list[str]()
+
+    def expected(graph: Graph, root: str) -> Fingerprints:
+        asked.append(root)
+        return {"closure": (1, "1")} if len(asked) == 3 else right(graph, root)
+
+    monkeypatch.setattr(Graph, "expected", expected)
+    both = beside_spark.Both(world, "auto", 120, ["insert 1", "delete 1"], tmp_path)
+    try:
+        first, one, wrong, idle = both.lines()
+    finally:
+        both.end()
+    assert [line.change for line in (first, one, wrong, idle)] == [FIRST, "insert 1", "delete 1", IDLE]
+    assert first.ratio is not None
+    assert one.kept.cost.peak_mb > 50
+    assert one.run is not None
+    assert (one.run.status, one.came, one.kept.counts) == ("committed", 1, Counts())
+    assert wrong.kept.died == "wrong result in closure"
+    assert (wrong.ratio, idle.kept.died) == (None, "")
+    assert "died: wrong result" in carried.plain(wrong)
