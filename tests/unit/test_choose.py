@@ -9,8 +9,9 @@ from tests.refresh_cases import in_normal_form, load_program
 from tests.roads import CLOSURE, GROUP
 
 from foreset.ir.strata import Stratum
-from foreset.plan.choose import BEYOND, HANDFUL, SOON_READ, SPREADING, Mode, Situation, Size, choose
-from foreset.plan.history import REMEMBERED, cost_of
+from foreset.plan.choose import HANDFUL, SOON_READ, SPREADING, Mode, Situation, Size, choose
+from foreset.plan.cost import BEYOND, DUCKDB
+from foreset.plan.history import REMEMBERED, Past
 from foreset.records.strata import StratumSummary
 
 BUILT = ("recompute", 10.0, 0)
@@ -33,7 +34,7 @@ def records(*done: tuple[str, float, int], **more: Any) -> list[list[StratumSumm
 def chosen(
     stratum: Stratum, history: list[list[StratumSummary]], deleted: int, mode: Mode = Mode.AUTO, rows: int = ROWS
 ) -> str:
-    situation = Situation({"edge": Size(0, deleted, rows)}, cost=cost_of(["closure"], history))
+    situation = Situation({"edge": Size(0, deleted, rows)}, cost=Past.of(history).cost(["closure"]))
     return choose(stratum, situation, mode).strategy
 
 
@@ -55,7 +56,9 @@ def test_noise_between_two_equal_changes_is_no_slope(stratum: Stratum) -> None:
     """A steep line through two near points starts far below nothing: cut off there, small changes were too dear."""
     history = records(BUILT, ("dredf", 0.8, 877), ("dredf", 1.2, 928))
     assert chosen(stratum, history, 894) == "dredf"
-    assert 0.9 < (cost_of(["closure"], history).maintained["dredf"].expected(894) or 0) < 1.1
+    found = Past.of(history).cost(["closure"]).estimate("dredf", [DUCKDB], 894)
+    assert found is not None
+    assert 0.9 < found.seconds < 1.1
 
 
 def test_far_beyond_what_was_seen_the_share_decides(stratum: Stratum) -> None:

@@ -32,7 +32,8 @@ from foreset.store.holds import Hold
 PRINTED = Path(__file__).parents[1] / "data" / "records" / "printed"
 VARYING = ("seconds", "writing_seconds", "at", "committed_at", "attempt", "attempt_id", "table_id", "token", "staged",
            "commit", "path", "plus_ref", "minus_ref", "reason", "engine_reason")  # fmt: skip
-ADDED = {"status": {"engine_reason"}, "refresh": {"stored"}, "unchanged": {"stored"}, "events": {"stored"}}  # since
+ADDED = {"status": {"engine_reason"}, "refresh": {"stored"}, "unchanged": {"stored"}, "events": {"stored"},
+         "manifest": {"below"}}  # since  # fmt: skip
 NOWHERE = "sc://127.0.0.1:9"
 NAMED = {"run": RunRecord, "plan": RefreshPlan, "quality": QualityRecord, "hold": Hold, "failed": FailedAttempt,
          **{mark.name: mark.kind for mark in (marks.VERIFY, marks.QUALITY, marks.COMMIT, marks.PUBLISH)}}  # fmt: skip

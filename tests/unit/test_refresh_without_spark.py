@@ -112,6 +112,20 @@ def test_what_grows_too_large_moves_to_spark(wh: Warehouse, monkeypatch: pytest.
     assert not list(Path(wh.root).glob("_foreset/reach/runs/*/strata/**/*.parquet"))
 
 
+def test_what_is_tried_in_spark_and_fails_there_is_done_in_process(
+    wh: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial = place.Place("spark", "it may be cheaper there", trial=True)
+    monkeypatch.setattr("foreset.refresh.engines.place", lambda *_: trial)
+    done = wh.refresh("reach")
+    holds(wh, PAPER)
+    assert {view.engine for view in done.views.values()} == {"in process"}
+    reasons = {view.engine_reason for view in done.views.values()}
+    assert all(one.startswith("begun in Spark with it may be cheaper there, but") for one in reasons), reasons
+    strata = wh.manifest("reach")[-1]["extra"]["strata"]
+    assert {one["moved_from"] for one in strata} == {"spark"}
+
+
 @pytest.mark.parametrize("engine", ["spark", "quack"])
 def test_an_engine_can_be_asked_for(wh: Warehouse, monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
     monkeypatch.setenv("FORESET_ENGINE", engine)

@@ -18,8 +18,9 @@ from foreset.ir.strata import Layering, Stratum
 from foreset.ir.text import print_rule
 from foreset.maintain.algorithm1 import maintenance_rules
 from foreset.plan.choose import Situation, Size, choose
+from foreset.plan.cost import DUCKDB
 from foreset.plan.layout import laid_out
-from foreset.plan.place import DUCKDB, RULE, Place, wish
+from foreset.plan.place import RULE, Place, wish
 from foreset.plan.translate import COUNTED, MAINTAINING, keeps_counters, refusal, single_derivation
 
 ROWS = 1_000_000  # of each relation that the stratum reads, on a typical night

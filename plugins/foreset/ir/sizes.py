@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from foreset.ir.program import Column
-from foreset.ir.rules import atoms
+from foreset.ir.reads import places_named
 from foreset.ir.strata import Stratum
-from foreset.ir.terms import Var
 from foreset.ir.types import Type
 
 _WIDTHS = {"boolean": 1, "tinyint": 1, "smallint": 2, "int": 4, "float": 4, "date": 4, "string": 24, "binary": 32}
@@ -31,15 +30,7 @@ def row_width(columns: Iterable[Column]) -> int:
 
 def read_width(stratum: Stratum, relation: str, columns: tuple[Column, ...]) -> int:
     """Bytes of what the rules of a stratum read of a row."""
-    places = {
-        place
-        for view in stratum.views
-        for rule in view.rules
-        for atom, _ in atoms(rule)
-        if atom.relation == relation
-        for place, arg in enumerate(atom.args)
-        if not (isinstance(arg, Var) and arg.anonymous)
-    }
+    places = places_named(relation, (rule for view in stratum.views for rule in view.rules))
     return row_width(columns[place] for place in sorted(places)) or 1
 
 

@@ -11,6 +11,7 @@ from foreset.ir.hidden import in_words
 from foreset.ir.program import SUPPORTED
 from foreset.ir.rules import atoms
 from foreset.ir.strata import Stratum
+from foreset.plan.cost import DUCKDB, Cost, Estimate
 from foreset.plan.rebuild import EDITED
 from foreset.plan.translate import COUNTED, refusal
 
@@ -18,7 +19,6 @@ NOTHING = "nothing that it reads has changed"
 RECOMPUTE_SHARE = 0.25  # of the rows that the stratum reads; beyond it a maintained change costs more
 SPREADING = 500_000  # rows of the relations that `spread` reads from end to end
 SOON_READ, HANDFUL = 50_000, 10_000  # where they have more, one inserted row in so many is left to `insert`
-BEYOND = 4  # times the largest change seen: so far a line through past costs is believed
 
 
 class Mode(StrEnum):
@@ -45,26 +45,10 @@ class Size:
         """Rows that came or went."""
         return self.inserted + self.deleted
 
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """What a strategy cost here: `fixed + per_row * changed` seconds, as far as changes have been seen."""
-
-    fixed: float
-    per_row: float
-    largest: int  # changed rows
-
-    def expected(self, changed: int) -> float | None:
-        """Seconds for a change; None for one much larger than any before."""
-        return self.fixed + self.per_row * changed if changed <= BEYOND * self.largest else None
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What this stratum cost before, in seconds, as far as this warehouse has seen."""
-
-    maintained: Mapping[str, Line] = field(default_factory=dict)  # by strategy
-    recomputed: float | None = None
+    @property
+    def most(self) -> int:
+        """Rows that a build reads: before a first load, all that came."""
+        return max(self.rows, self.changed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +59,9 @@ class Situation:
     rebuild: str = ""  # why there is no old state to start from; empty when there is one
     counters: bool = False  # stored counters belong to the old state
     own: int = 0  # bytes of its own old rows, in memory
-    cost: Cost = Cost()
+    cost: Cost = field(default_factory=Cost)
+    maintained_in: tuple[str, ...] = (DUCKDB,)  # the engines in which there is room for it
+    built_in: tuple[str, ...] = (DUCKDB,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +175,12 @@ def _unless_too_big(found: Choice, situation: Situation, changed: Mapping[str, S
     return Choice("recompute", big) if big else found
 
 
-def _past(strategy: str, situation: Situation, delta: int) -> tuple[float, float] | None:
-    """Seconds expected of `strategy` and those of the last recompute; None where the past does not tell both."""
-    line, recomputed = situation.cost.maintained.get(strategy), situation.cost.recomputed
-    expected = line.expected(delta) if line else None
-    return None if expected is None or recomputed is None else (expected, recomputed)
+def _past(strategy: str, situation: Situation, delta: int) -> tuple[Estimate, Estimate] | None:
+    """What is expected of `strategy` and of a recompute; None where the past does not tell both."""
+    rows = sum(size.most for size in situation.sizes.values())
+    kept = situation.cost.estimate(strategy, situation.maintained_in, delta)
+    built = situation.cost.estimate("recompute", situation.built_in, rows)
+    return None if kept is None or built is None else (kept, built)
 
 
 def _too_big(strategy: str, situation: Situation, changed: Mapping[str, Size]) -> str:
@@ -202,10 +189,10 @@ def _too_big(strategy: str, situation: Situation, changed: Mapping[str, Size]) -
     delta = sum(size.changed for size in changed.values())
     past = _past(strategy, situation, delta)
     if past is not None:
-        expected, recomputed = past
-        if expected > recomputed:
-            told = f"{delta:,} changed row{'s' * (delta != 1)} would take {strategy} about {expected:.1f} s"
-            return f"{told}, a recompute took {recomputed:.1f} s"
+        kept, built = past
+        if kept.hoped > built.hoped:
+            told = f"{delta:,} changed row{'s' * (delta != 1)} would take {strategy} about {kept.seconds:.1f} s"
+            return f"{told}, a recompute took {built.seconds:.1f} s"
         return ""
     if delta > rows:  # most are new, so a share of what was there would be no share
         return f"{delta:,} rows changed, more than the {rows:,} rows that it read in all before"
@@ -242,7 +229,7 @@ def _spreads(stratum: Stratum, situation: Situation, changed: Mapping[str, Size]
     past = _past("spread", situation, delta)
     if rows > SPREADING or (only_grows and rows > SOON_READ and delta * HANDFUL < rows):
         return False
-    if past is not None and past[0] > past[1]:
+    if past is not None and past[0].hoped > past[1].hoped:
         return False
     return not situation.counters and not refusal(stratum, "spread")
 

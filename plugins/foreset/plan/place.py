@@ -6,16 +6,16 @@ A spec says it for a group or a view (`engine:`), a deployment for all others (F
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from foreset.diagnostics import did_you_mean
 from foreset.errors import UsageError
 from foreset.ir.program import ENGINES
 from foreset.ir.sizes import amount
-from foreset.plan.choose import Situation, Size
+from foreset.plan.choose import Size
+from foreset.plan.cost import DUCKDB, SPARK, Cost
 
-DUCKDB, SPARK = "in process", "spark"  # as records and people say it
 JOINED = 4  # times the bytes of a change are at work on its way through joins, say
 LITTLE = 256 << 20  # bytes that are worked on in process, however little memory is free: Spark would take more
 FEW_CHANGES = 5_000_000  # rows that came or went, where the warehouse is not on this disk
@@ -23,6 +23,8 @@ FEW_ROWS = 20_000_000  # rows to build from, likewise
 LARGE = 200_000  # rows of a relation that is asked for some of them; where it has fewer, all of them cost nothing
 FEW_TO_ASK_BY = 1_000_000  # changed rows, for which Spark is asked what meets them
 READING_ALL = ("recompute", "spread")  # strategies that go through all rows
+TRIED_FROM_S = 2.0  # seconds in process; what takes less is not tried in Spark, where it never was
+TRIED_AT = 1.5  # times what Spark is expected to take
 VARIABLE = "FORESET_ENGINE"
 EARLIER = {"inproc": "duckdb"}  # words of earlier releases
 RULE = "in process where what it works on fits the memory that is free, else in Spark"
@@ -34,6 +36,7 @@ class Place:
 
     engine: str
     reason: str
+    trial: bool = False  # there is room for it in process too: if Spark fails, it is done there
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +87,32 @@ class Room:
     local: bool = True  # the warehouse is on this disk: files are read in place, and work can spill
 
 
-def place(strategy: str, situation: Situation, room: Room) -> Place:
-    """Where to begin; a stratum that grows beyond its bounds is moved to Spark while it runs."""
-    sizes, building = situation.sizes.values(), strategy == "recompute"
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a stratum has to work on."""
+
+    building: bool
+    sizes: Mapping[str, Size]
+    own: int = 0  # bytes of its own old rows, which a build is compared with
+
+    @property
+    def size(self) -> int:
+        """By which costs are compared: rows that came or went; of a build, those that it reads."""
+        return sum(size.most if self.building else size.changed for size in self.sizes.values())
+
+
+def by_room(load: Load, room: Room) -> Place:
+    """Where there is room for it; a stratum that grows beyond its bounds is moved to Spark while it runs."""
+    sizes = load.sizes.values()
     changed = sum(size.changed for size in sizes)
     if not room.local:
-        rows = changed + building * sum(size.rows for size in sizes)
-        what, limit = ("rows to build from", FEW_ROWS) if building else ("changed rows", FEW_CHANGES)
+        rows = changed + load.building * load.size
+        what, limit = ("rows to build from", FEW_ROWS) if load.building else ("changed rows", FEW_CHANGES)
         if rows > limit:
             return Place(SPARK, f"{rows:,} {what}, more than {limit:,}, and the warehouse is not on this disk")
-    every = sum(max(size.rows, size.changed) * size.width for size in sizes) + situation.own
-    if building:
-        read = sum(size.rows * size.width if size.stored is None else size.stored for size in sizes)
+    every = sum(size.most * size.width for size in sizes) + load.own
+    if load.building:
+        read = sum(size.most * size.width if size.stored is None else size.stored for size in sizes)
         held, what = every, f"{amount(read)} to read"
     else:
         held = min(JOINED * sum(size.changed * size.width for size in sizes), every)
@@ -109,3 +126,25 @@ def may_ask(strategy: str, sizes: Iterable[Size]) -> bool:
     every = list(sizes)
     few = sum(size.changed for size in every) <= FEW_TO_ASK_BY
     return strategy not in READING_ALL and few and any(size.rows >= LARGE for size in every)
+
+
+def engines(load: Load, room: Room) -> tuple[str, ...]:
+    """Where it can run: what there is room for here, Spark can do too."""
+    return (DUCKDB, SPARK) if by_room(load, room).engine == DUCKDB else (SPARK,)
+
+
+def place(strategy: str, load: Load, room: Room, cost: Cost) -> Place:
+    """Where it is expected to be cheaper; in process where nobody knows, and there is room for it."""
+    found = by_room(load, room)
+    here, there = (cost.estimate(strategy, (engine,), load.size) for engine in (DUCKDB, SPARK))
+    if found.engine == SPARK or here is None:
+        return found
+    if there is not None:
+        told = f"about {here.seconds:.1f} s in process, {there.seconds:.1f} s in Spark, by earlier refreshes"
+        dearer = here.hoped > there.hoped
+        return Place(SPARK if dearer else DUCKDB, f"{told}; {found.reason}", trial=dearer)
+    others = cost.of_others(strategy, SPARK, load.size)
+    if others is not None and here.seconds > max(TRIED_FROM_S, TRIED_AT * others):
+        told = f"about {here.seconds:.1f} s in process, {others:.1f} s in Spark, if it is there as others are"
+        return Place(SPARK, f"{told}; {found.reason}", trial=True)
+    return found

@@ -13,8 +13,9 @@ from typing import Any
 from foreset.ir.hidden import all_in_words, in_words
 from foreset.ir.program import Program, is_hidden
 from foreset.ir.strata import Layering, Stratum
+from foreset.plan.cost import DUCKDB, SPARK
 from foreset.plan.fingerprint import fingerprints
-from foreset.plan.history import REMEMBERED, cost_of
+from foreset.plan.history import REMEMBERED, Past
 from foreset.plan.rebuild import rebuilt
 from foreset.records.strata import StratumSummary
 from foreset.refresh.editing import edits_of, misfits
@@ -149,9 +150,9 @@ def _told(reads: Mapping[str, int | None]) -> dict[str, int | None]:
 
 
 def _seconds(stratum: Stratum, rows: int, costs: Sequence[Sequence[StratumSummary]]) -> tuple[float | None, str]:
-    took = cost_of(stratum.names, costs).recomputed
+    took = Past.of(costs).cost(stratum.names).estimate("recompute", (DUCKDB, SPARK), 0)
     if took is not None:
-        return took, "its last build took that"
+        return round(took.seconds, 3), "its last build took that"
     built = [one for row in costs[-REMEMBERED:] for one in row if one.strategy == "recompute"]
     read = sum(sum(one.rows_read.values()) for one in built)
     if not read:

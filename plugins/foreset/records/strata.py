@@ -43,6 +43,17 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """What a strategy cost in an engine, so many refreshes ago."""
+
+    strategy: str
+    engine: str
+    size: int
+    seconds: float
+    nights: int
+
+
+@dataclass(frozen=True, slots=True)
 class StratumSummary:
     """The work on a stratum, as the manifest keeps it."""
 
@@ -57,6 +68,9 @@ class StratumSummary:
     instead_of: str | None = field(default=None, metadata=LEFT_OUT)
     engine: str | None = field(default=None, metadata=LEFT_OUT)
     engine_reason: str | None = field(default=None, metadata=LEFT_OUT)
+    moved_from: str | None = field(default=None, metadata=LEFT_OUT)  # the engine in which it was begun
+    below: int | None = field(default=None, metadata=LEFT_OUT)  # rows in all that it reads
+    earlier: tuple[Seen, ...] | None = field(default=None, metadata=LEFT_OUT)  # ways that were not gone for long
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +92,25 @@ class StratumRecord:
     warnings: tuple[str, ...] | None = field(default=None, metadata=LEFT_OUT)
     asked: Mapping[str, Asked] | None = field(default=None, metadata=LEFT_OUT)  # by `domain:function`
     instead_of: str | None = field(default=None, metadata=LEFT_OUT)  # the strategy that turned out too much
+    moved_from: str | None = field(default=None, metadata=LEFT_OUT)  # the engine that did
 
     @property
     def skipped(self) -> bool:
         """Whether no change reached it."""
         return self.strategy == "skip"
 
-    def summary(self, number: int, views: tuple[str, ...], changed: int) -> StratumSummary:
+    def summary(
+        self,
+        number: int,
+        views: tuple[str, ...],
+        changed: int,
+        below: int | None = None,
+        earlier: tuple[Seen, ...] = (),
+    ) -> StratumSummary:
         """What the manifest keeps of it."""
         return StratumSummary(
             number, views, changed, self.strategy, self.reason, self.seconds, self.rounds, self.rows_read,
-            self.instead_of, self.engine, self.engine_reason,
+            self.instead_of, self.engine, self.engine_reason, self.moved_from, below, earlier or None,
         )  # fmt: skip
 
 

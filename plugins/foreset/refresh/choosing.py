@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from foreset.errors import ForesetError
 from foreset.ir.sizes import read_width, row_width
 from foreset.ir.strata import Stratum
 from foreset.plan import marks
 from foreset.plan.choose import Choice, Mode, Situation, Size, choose
-from foreset.plan.history import cost_of
+from foreset.plan.cost import SPARK
+from foreset.plan.place import Load, Room, engines, wish
 from foreset.plan.translate import counts_itself
 from foreset.records.strata import ChoiceRecord
 from foreset.refresh.capturing import captured_of
 from foreset.refresh.context import Context
 from foreset.refresh.located import pin_of, staged_of
+from foreset.store.layout import is_local
 
 
 class Refused(ForesetError):
@@ -49,7 +53,28 @@ def situation_of(context: Context, stratum: Stratum) -> Situation:
     counted = counts_itself(stratum) or all(name in state for name in stratum.names)
     pins = ((view, pin_of(context, view.name)) for view in stratum.views)
     own = sum(pin.rows * row_width(view.columns) for view, pin in pins if pin is not None)
-    return Situation(sizes, rebuild, counted, own, cost_of(stratum.names, context.history))
+    rows = sum(size.most for size in sizes.values())
+    maintained_in, built_in = (_engines(context, stratum, Load(building, sizes, own)) for building in (False, True))
+    cost = context.past.cost(stratum.names, rows)
+    return Situation(sizes, rebuild, counted, own, cost, maintained_in, built_in)
+
+
+def _engines(context: Context, stratum: Stratum, load: Load) -> tuple[str, ...]:
+    """Where the stratum can run."""
+    wanted = wish(stratum.engine).place
+    if wanted is not None:
+        return (wanted.engine,)
+    return (SPARK,) if uncounted(context, load.sizes) else engines(load, room_of(context))
+
+
+def uncounted(context: Context, names: Iterable[str]) -> list[str]:
+    """Sources of which nobody knows how many rows they have."""
+    return [name for name in names if name in context.run.sources and captured_of(context, name).rows is None]
+
+
+def room_of(context: Context) -> Room:
+    """What this process has for the work of a refresh."""
+    return Room(context.memory.free, is_local(context.layout.root))
 
 
 def size_of(context: Context, name: str, width: int = 0) -> Size:

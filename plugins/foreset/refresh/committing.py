@@ -18,6 +18,7 @@ from foreset.plan.layout import laid_out
 from foreset.records.captures import CaptureSummary
 from foreset.records.commits import CommitRecord, Details, PublishRecord
 from foreset.records.strata import Asked, StagedFile, StagedView, StratumSummary
+from foreset.refresh.choosing import size_of
 from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.located import located, pin_of, record_of, staged_of
 from foreset.relations.arrow import table, table_of
@@ -224,11 +225,10 @@ def _edits_of_nothing(context: Context) -> list[str]:
 
 
 def _summary(context: Context, stratum: Stratum) -> StratumSummary:
-    changed = 0
-    for name in stratum.reads:
-        seen = context.mark(marks.capture(name)) if name in context.run.sources else None
-        changed += (seen or staged_of(context, name)).changed
-    return record_of(context, stratum).summary(stratum.number, stratum.names, changed)
+    sizes = [size_of(context, name) for name in stratum.reads]
+    changed, below = sum(size.changed for size in sizes), sum(size.most for size in sizes)
+    earlier = context.past.carried(stratum.names)
+    return record_of(context, stratum).summary(stratum.number, stratum.names, changed, below, earlier)
 
 
 def _captured(context: Context, source: str) -> CaptureSummary:

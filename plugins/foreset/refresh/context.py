@@ -14,6 +14,7 @@ from foreset.ir.program import Program, Source, View
 from foreset.ir.strata import Layering
 from foreset.plan.fingerprint import fingerprints
 from foreset.plan.frozen import RefreshPlan
+from foreset.plan.history import Past
 from foreset.plan.marks import Mark
 from foreset.records import codec
 from foreset.records.events import Finished, Listener
@@ -53,12 +54,20 @@ class Context:
     memory: Memory = field(default_factory=memory_now)  # as it was when this process began with the run
     shared: Shared | None = None  # looks that strata share, while they are at work in one process
     _beaten: float = field(default_factory=time.monotonic)  # `open` has said that the run is alive
+    _past: Past | None = None
     _marks: dict[str, Any] = field(default_factory=dict)  # the records of those that were read: no mark changes
 
     @property
     def layout(self) -> Layout:
         """Paths of the group."""
         return self.run.layout
+
+    @property
+    def past(self) -> Past:
+        """What earlier refreshes cost."""
+        if self._past is None:
+            self._past = Past.of(self.history)
+        return self._past
 
     @property
     def spill(self) -> str | None:

@@ -27,8 +27,10 @@ from foreset.ir.strata import Stratum
 from foreset.ir.types import Type
 from foreset.ir.versions import Version
 from foreset.plan.choose import Situation, Size
-from foreset.plan.place import DUCKDB, LARGE, SPARK, Place, Room, Wish, may_ask, place, wish
+from foreset.plan.cost import DUCKDB, SPARK
+from foreset.plan.place import LARGE, Load, Place, Wish, may_ask, place, wish
 from foreset.refresh.capturing import captured_of, captures_of
+from foreset.refresh.choosing import room_of, uncounted
 from foreset.refresh.context import Context
 from foreset.refresh.located import located, pin_of
 from foreset.relations.far import FarRelations
@@ -36,7 +38,6 @@ from foreset.relations.frames import SparkPort, spark_port
 from foreset.relations.located import Located, asked
 from foreset.relations.tables import DuckDBPort, bound, parts
 from foreset.store.delta import SparkOnly
-from foreset.store.layout import is_local
 
 T = TypeVar("T")
 Engine: TypeAlias = DuckDBPort | SparkPort
@@ -47,15 +48,10 @@ def place_of(context: Context, strategy: str, situation: Situation, wanted: Wish
     """Where work on some relations begins, from what is known of them."""
     if wanted.place is not None:
         return wanted.place
-    for name in _uncounted(context, situation):
+    for name in uncounted(context, situation.sizes):
         return Place(SPARK, f"the log of source {name} does not say how many rows it has")
-    return place(strategy, situation, Room(context.memory.free, is_local(context.layout.root)))
-
-
-def _uncounted(context: Context, situation: Situation) -> list[str]:
-    """Sources of which nobody knows how large they are."""
-    sources = (name for name in situation.sizes if name in context.run.sources)
-    return [name for name in sources if captured_of(context, name).rows is None]
+    load = Load(strategy == "recompute", situation.sizes, situation.own)
+    return place(strategy, load, room_of(context), situation.cost)
 
 
 def unfit(title: str, wanted: Wish, error: Exception) -> Exception:
@@ -118,7 +114,7 @@ def asks(context: Context, stratum: Stratum, strategy: str, situation: Situation
     """Whether it is enough to ask Spark for what meets a change."""
     pins = (pin_of(context, name) for name in stratum.names)
     own = [Size(rows=pin.rows) for pin in pins if pin is not None]
-    unknown = [Size(rows=LARGE) for _ in _uncounted(context, situation)]
+    unknown = [Size(rows=LARGE) for _ in uncounted(context, situation.sizes)]
     return may_ask(strategy, [*situation.sizes.values(), *own, *unknown])
 
 

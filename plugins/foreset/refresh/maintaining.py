@@ -16,8 +16,9 @@ from foreset.ir.versions import Version
 from foreset.machine.stratum import Task, feed, run_phases
 from foreset.plan import marks
 from foreset.plan.choose import Choice, Mode, free
+from foreset.plan.cost import DUCKDB, SPARK
 from foreset.plan.giving_up import GivenUp
-from foreset.plan.place import DUCKDB, SPARK, Place, wish
+from foreset.plan.place import Place, wish
 from foreset.plan.translate import keeps_counters, translate
 from foreset.records.events import EngineChosen, OfMachine, StratumBegun
 from foreset.records.strata import DeletionRecord, StagedFile, StagedView, StratumRecord
@@ -91,11 +92,22 @@ def _finish(
             raise unfit(stratum.title, wanted, error) from error
         told(place)
 
-    if where.engine == DUCKDB:
-        told(where)
-    schemas, free = schemas_of(context.program, procedure), wanted.place is None
-    record, where = do_in(context, where, schemas, partial(_run, work), moved, bounded=free, asking=asking)
-    return replace(record, engine=where.engine, engine_reason=where.reason)
+    def done(work: _Work, where: Place) -> tuple[StratumRecord, Place]:
+        if where.engine == DUCKDB:
+            told(where)
+        schemas, free = schemas_of(context.program, procedure), wanted.place is None
+        return do_in(context, where, schemas, partial(_run, work), moved, bounded=free, asking=asking)
+
+    begun = where.engine
+    try:
+        record, where = done(work, where)
+    except Exception as error:
+        if not where.trial or isinstance(error, GivenUp):
+            raise
+        where = Place(DUCKDB, f"begun in Spark with {where.reason}, but {str(error).strip().partition(chr(10))[0]}")
+        record, where = done(replace(work, folder=_folder(context, stratum)), where)
+    came_from = begun if where.engine != begun else None
+    return replace(record, engine=where.engine, engine_reason=where.reason, moved_from=came_from)
 
 
 @dataclass(frozen=True, slots=True)
