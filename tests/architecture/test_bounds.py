@@ -20,6 +20,7 @@ LISTED: dict[tuple[str, str], tuple[str, str]] = {
     ("backends.spark.backend:SparkBackend.circles", "collected"): ("MOST_EDGES", ""),
     ("backends.spark.backend:SparkBackend.impossible", "collected"): ("limit", ""),
     ("backends.spark.backend:SparkBackend.spread", "toArrow"): ("MOST_SPREAD", "plan.giving_up:check_spread"),
+    ("backends.spark.cutting:Keeper.keep", "toArrow"): ("AT_HAND", ""),
     ("backends.spark.trace_failure:_culprit", "collected"): ("LOOKED_AT", ""),
     ("domains.builtin:SparkReader.answer", "collected"): ("max_rows", ""),
     ("quality.checker:_examples", "collected"): ("EXAMPLES", ""),
@@ -42,6 +43,7 @@ LISTED: dict[tuple[str, str], tuple[str, str]] = {
     ("backends.spark.backend:SparkBackend.circles", "from_arrow"): ("MOST_EDGES", ""),
     ("backends.spark.compile:SparkJoin._sent", "broadcast"): ("BROADCAST_BYTES", "backends.spark.frames:sent"),
     ("backends.spark.compile:SparkJoin.exclude", "broadcast"): ("sent", ""),
+    ("backends.spark.cutting:_put_back", "createDataFrame"): ("createDataFrame", ""),
     ("backends.spark.frames:Frames.hinted", "broadcast"): ("BROADCAST_BYTES", "backends.spark.frames:sent"),
     ("backends.spark.frames:Frames.without", "broadcast"): ("sent", ""),  # no more than the rows looked for
     ("backends.spark.frames:Piece.hinted", "broadcast"): ("BROADCAST_ROWS", "backends.spark.frames:Piece.small"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -39,7 +40,7 @@ class SparkReplica(Replica):
     def port(self, schemas: Schemas) -> SparkPort:
         """Frames of the session."""
         assert self.spark is not None
-        return spark_port(self.spark, schemas)
+        return spark_port(self.spark, schemas, tempfile.mkdtemp())
 
 
 @dataclass(slots=True)

@@ -31,7 +31,7 @@ def test_every_place(tmp_path: Path, spark: SparkSession) -> None:
         rows = collected(frame(spark, located, distinct=True), KINDS)
         assert sorted(rows, key=repr) == sorted(ROWS, key=repr), f"{kind}: each once"
         assert frame(spark, located).columns == list(located.names), kind
-        port = spark_port(spark, {"r": tuple(KINDS)})
+        port = spark_port(spark, {"r": tuple(KINDS)}, str(tmp_path / "kept"))
         port.put([located], ALL)
         assert set(port.rows(Ref("r", Version.OLD))) == ROWS, kind
     assert frame(spark, there["source"]).count() == 2 * len(ROWS), "every copy, where nobody minds"
@@ -41,7 +41,7 @@ def test_no_rows_and_counters(tmp_path: Path, spark: SparkSession) -> None:
     nothing = Located("r", Version.OLD, COLUMNS)
     assert frame(spark, nothing).columns == list(nothing.names)
     assert pieces(spark, nothing) == ()
-    port = spark_port(spark, {"r": tuple(KINDS)})
+    port = spark_port(spark, {"r": tuple(KINDS)}, str(tmp_path / "kept"))
     port.count("r", counted(tmp_path))
     (wanted,) = pieces(spark, Located("r", Version.OLD, COLUMNS, AtHand({(1, "x"), *GONE})))
     lookup = port.backend.counters["r"].stored
@@ -50,7 +50,7 @@ def test_no_rows_and_counters(tmp_path: Path, spark: SparkSession) -> None:
 
 
 def test_what_nobody_has_counted_is_counted_by_its_write(tmp_path: Path, spark: SparkSession) -> None:
-    port, ref = spark_port(spark, {"r": tuple(KINDS)}), Ref("r", Version.PLUS)
+    port, ref = spark_port(spark, {"r": tuple(KINDS)}, str(tmp_path / "kept")), Ref("r", Version.PLUS)
     (rows,) = pieces(spark, Located("r", Version.PLUS, COLUMNS, AtHand(ROWS)))
     port.frames.put(ref, Piece(rows.frame), Piece(rows.frame.where("false")))
     file = port.stage(ref, COLUMNS, str(tmp_path / "plus"))

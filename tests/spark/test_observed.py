@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
-from foreset.backends.spark.cutting import cut
 from foreset.store.capture.feed import SIGN
 from foreset.store.capture.stage import Counts, stage
 from foreset.store.layout import change_folder
@@ -25,9 +24,6 @@ def test_counts_are_right_whether_heard_or_not(
 ) -> None:
     if not heard:
         monkeypatch.setattr("pyspark.sql.connect.observation.Observation.get", property(lambda _: {}))
-    piece = cut(spark.range(10).where(F.col("id") % 2 == 0))
-    assert piece.rows == 5
-    assert sorted(row[0] for row in piece.frame.collect()) == [0, 2, 4, 6, 8]
     signed = spark.range(5).select(F.col("id").alias("n"), F.when(F.col("id") < 2, -1).otherwise(1).alias(SIGN))
     assert stage(signed, str(tmp_path)) == Counts(3, 2)
     assert sorted(row[0] for row in spark.read.parquet(change_folder(str(tmp_path), -1)).collect()) == [0, 1]

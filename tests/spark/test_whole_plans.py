@@ -11,8 +11,7 @@ from deltalake import write_deltalake
 from tests.roads import FEED
 
 import foreset
-from foreset.backends.spark import backend
-from foreset.backends.spark.cutting import cut
+from foreset.backends.spark.cutting import Keeper
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -53,13 +52,13 @@ def test_a_load_computes_nothing_beforehand_and_a_recompute_each_difference_once
 ) -> None:
     """Copies of a source, which has no key, are one row all the same."""
     monkeypatch.setenv("FORESET_ENGINE", "spark")
-    done: list[Piece] = []
+    done, keep = [], Keeper.keep
 
-    def noted(frame: DataFrame) -> Piece:
-        done.append(cut(frame))
+    def noted(self: Keeper, frame: DataFrame, most: int | None = None) -> Piece:
+        done.append(keep(self, frame, most))
         return done[-1]
 
-    monkeypatch.setattr(backend, "cut", noted)
+    monkeypatch.setattr(Keeper, "keep", noted)
     write(f"{warehouse}/raw/sale", SALES, "error")
     (tmp_path / "g.yaml").write_text(SPEC)
     wh = foreset.open(warehouse, str(tmp_path), spark)

@@ -7,7 +7,7 @@ state of a source is simply its table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -53,6 +53,11 @@ class Versions(Generic[P]):
         if make is not None:
             self.put(ref, *make())
         return self._stored.get(ref, ())
+
+    @property
+    def opened(self) -> Iterator[P]:
+        """All pieces of all versions; of those that nobody has asked for there are none yet."""
+        return (piece for pieces in self._stored.values() for piece in pieces)
 
     def composed(self, ref: Ref) -> tuple[tuple[P, tuple[P, ...]], ...]:
         """The disjoint pieces of a stored or virtual version, each with those whose rows it lacks."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,8 +22,10 @@ from foreset.refresh.choosing import size_of
 from foreset.refresh.context import Context
 from foreset.refresh.engines import Engine, do_in, place_of, schemas_of
 from foreset.refresh.located import Inputs, pin_of, staged_of
-from foreset.relations.frames import SparkPort
+from foreset.relations.frames import SparkPort, frame
+from foreset.relations.located import staged
 from foreset.store.spark_values import collected
+from foreset.store.types import column_names
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -71,7 +74,7 @@ def violations(context: Context, rule: Rule, columns: Sequence[Column], limit: i
 
     def work(port: Engine) -> Violations:
         run_stratum(task, port, Inputs(context))
-        return _found(port, denied(rule), limit)
+        return _found(context, port, denied(rule), limit)
 
     sizes = {name: size_of(context, name) for name in reads}
     where = place_of(context, "recompute" if whole else "", Situation(sizes), deployed())
@@ -82,12 +85,16 @@ def _reads(rule: Rule) -> tuple[str, ...]:
     return tuple(dict.fromkeys(atom.relation for atom, _ in atoms(rule)))
 
 
-def _found(port: Engine, ref: Ref, limit: int) -> Violations:
+def _found(context: Context, port: Engine, ref: Ref, limit: int) -> Violations:
     if isinstance(port, SparkPort):
-        piece = port.frames.read(ref)
-        some = piece.frame.orderBy(*piece.frame.columns).limit(limit)
-        rows = collected(some, port.frames.schemas[ref.relation]) if piece.rows else []
-        return Violations(piece.rows or 0, tuple(rows), piece.frame)
+        kinds = port.frames.schemas[ref.relation]
+        columns = tuple(Column(name, kind) for name, kind in zip(column_names(len(kinds)), kinds, strict=True))
+        file = port.stage(ref, columns, context.path("denied", secrets.token_hex(8)))
+        if not file.rows:
+            return Violations(0, (), None)
+        found = frame(port.frames.spark, staged(ref.relation, ref.version, columns, file))
+        rows = collected(found.orderBy(*found.columns).limit(limit), kinds)
+        return Violations(file.rows, tuple(rows), found)
     count = port.tables.count(ref)
     if count > MOST_HERE:
         raise OutOfBounds(f"more than {MOST_HERE:,} bindings are found")

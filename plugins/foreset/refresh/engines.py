@@ -6,6 +6,7 @@ sources, those in this process share.
 
 from __future__ import annotations
 
+import secrets
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -95,7 +96,11 @@ def do_in(
             return found, replace(where, reason=f"{where.reason}; a small change, for which it looks up what meets it")
         except (OutOfBounds, SparkOnly, duckdb.Error) as error:
             where = Place(SPARK, f"{where.reason}; looked up rows for a change, but {_why(error)}")
-    return work(spark_port(context.spark, schemas)), where
+    port = spark_port(context.spark, schemas, context.path("kept", secrets.token_hex(8)))
+    try:
+        return work(port), where
+    finally:
+        port.release()
 
 
 def _here(

@@ -73,6 +73,10 @@ class SparkPort:
         width = len(self.frames.schemas[view])
         self.backend.counters[view] = CounterFrames(width, lookup, single=stored is None)
 
+    def release(self) -> None:
+        """Delete what was computed on the way; frames that read it are of no use any more."""
+        self.frames.kept.release()
+
     def rows(self, ref: Ref, most: int | None = None) -> list[Row]:
         """As canonical values."""
         piece = self.frames.read(ref)
@@ -118,12 +122,14 @@ class SparkPort:
         return self.backend.counters[view].current() if view in self.backend.counters else None
 
 
-def spark_port(spark: SparkSession, schemas: Mapping[str, tuple[Type, ...]]) -> SparkPort:
-    """A port to frames that hold nothing yet."""
+def spark_port(spark: SparkSession, schemas: Mapping[str, tuple[Type, ...]], folder: str) -> SparkPort:
+    """A port to frames that hold nothing yet; what is computed on the way is written below `folder`."""
     from foreset.backends.spark.backend import SparkBackend
+    from foreset.backends.spark.cutting import Keeper
     from foreset.backends.spark.frames import Frames
 
-    return SparkPort(SparkBackend(Frames(opened(spark), dict(schemas))))
+    session = opened(spark)
+    return SparkPort(SparkBackend(Frames(session, dict(schemas), Keeper(session, folder))))
 
 
 def _lookup(spark: SparkSession, stored: Located) -> Lookup:

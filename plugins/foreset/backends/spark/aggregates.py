@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
-from foreset.backends.spark.cutting import cut
 from foreset.backends.spark.frames import Frames, Piece
 from foreset.backends.spark.gathering import (
     Inputs,
@@ -71,33 +70,36 @@ def aggregate(step: Aggregate, frames: Frames) -> tuple[tuple[Piece], tuple[Piec
     aggregation = step.aggregation
     plus, minus = (frames.read(Ref(aggregation.members, v)) for v in (Version.PLUS, Version.MINUS))
     try:
-        came, went = _differences(_state(step, frames, plus, minus), aggregation)
-        return (cut(came),), (cut(went),)
+        state = _state(step, frames, plus, minus)
+        came, went = _differences(state.frame, aggregation)
+        return (frames.kept.keep(came, state.rows),), (frames.kept.keep(went, state.rows),)
     except PySparkException as error:
         raise _explained(error, lambda: _replayed(step, frames, plus, minus), step.rule) from error
 
 
 # ---------------------------------------------------------------- folding
-def _state(step: Aggregate, frames: Frames, plus: Piece, minus: Piece) -> DataFrame:
+def _state(step: Aggregate, frames: Frames, plus: Piece, minus: Piece) -> Piece:
     """A row for each touched group: the group, `o...` its old accumulators, `n...` the new ones."""
     aggregation = step.aggregation
     groups, _ = names_of(aggregation)
     came, went = (told_apart(side.frame, aggregation) for side in (plus, minus))
     changes = came.withColumn("s", F.lit(1)).unionAll(went.withColumn("s", F.lit(-1)))
-    touched = cut(_by_group(changes, groups, _changes(aggregation)))
+    members = None if plus.rows is None or minus.rows is None else plus.rows + minus.rows
+    touched = frames.kept.keep(_by_group(changes, groups, _changes(aggregation)), members)
     met = _with_old(step, frames, touched)
     if aggregation.upkeep is Upkeep.ANEW:
         return _with_new(step, frames, met, Piece(touched.frame.select(*_or_one(groups)), touched.rows))
     news = [each.alias(f"n{i}") for i, each in enumerate(_folded(aggregation))]
     olds = [F.col(f"o{i}") for i in range(len(aggregation.accumulators))]
-    state = cut(met.select(*groups, *olds, *news, _gone(aggregation).alias("gone")))
+    state = frames.kept.keep(met.select(*groups, *olds, *news, _gone(aggregation).alias("gone")), touched.rows)
     if aggregation.upkeep is Upkeep.INVERTIBLE:
-        return state.frame
-    gone = cut(state.frame.where("gone").select(*groups, *(f"o{i}" for i in range(len(olds))), F.lit(1).alias("one")))
+        return state
+    lost = state.frame.where("gone").select(*groups, *(f"o{i}" for i in range(len(olds))), F.lit(1).alias("one"))
+    gone = frames.kept.keep(lost, state.rows)
     if not gone.rows:
-        return state.frame
+        return state
     anew = _with_new(step, frames, gone.frame, Piece(gone.frame.select(*_or_one(groups)), gone.rows))
-    return state.frame.where("NOT gone").drop("gone").unionByName(anew)
+    return Piece(state.frame.where("NOT gone").drop("gone").unionByName(anew.frame), state.rows)
 
 
 def _or_one(groups: Sequence[str]) -> list[Column]:
@@ -130,7 +132,7 @@ def _with_old(step: Aggregate, frames: Frames, touched: Piece) -> DataFrame:
     return met.select("t.*", *(f"f.o{i}" for i in range(len(held))))
 
 
-def _with_new(step: Aggregate, frames: Frames, met: DataFrame, keys: Piece) -> DataFrame:
+def _with_new(step: Aggregate, frames: Frames, met: DataFrame, keys: Piece) -> Piece:
     """`met` with the accumulators of its groups gathered anew, NULL where no member is left."""
     aggregation = step.aggregation
     groups, held = names_of(aggregation)
@@ -140,7 +142,8 @@ def _with_new(step: Aggregate, frames: Frames, met: DataFrame, keys: Piece) -> D
     found = F.broadcast(found) if keys.small else found
     olds = [f"m.o{i}" for i in range(len(held))]
     both = met.alias("m").join(found.alias("f"), _same("m", "f", groups), "left")
-    return cut(both.select(*(f"m.{name}" for name in groups), *olds, *(f"f.n{i}" for i in range(len(held))))).frame
+    rows = both.select(*(f"m.{name}" for name in groups), *olds, *(f"f.n{i}" for i in range(len(held))))
+    return frames.kept.keep(rows, keys.rows)
 
 
 def _differences(state: DataFrame, aggregation: Aggregation) -> tuple[DataFrame, DataFrame]:

@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
@@ -18,9 +19,8 @@ from pyspark.sql import functions as F
 
 from foreset.analyse.order import can_fail
 from foreset.backends.spark import aggregates
-from foreset.backends.spark.compile import derive, finds_copies
+from foreset.backends.spark.compile import derive, expected, finds_copies
 from foreset.backends.spark.counters import CounterFrames
-from foreset.backends.spark.cutting import cut
 from foreset.backends.spark.frames import Frames, Piece, from_arrow, union
 from foreset.backends.spark.support_lookup import follow
 from foreset.backends.spark.trace_failure import Suspects, computed_places, explain_failure
@@ -87,19 +87,24 @@ class SparkBackend(Backend[Piece, CounterFrames]):
             return [Piece(raw if single else raw.distinct(), raw=raw, fragile=computed_places(part.rules))]
         if part.target.version is Version.HELD and _cannot_fail(part.rules):
             return [Piece(union(found))]  # read once, by the very next step, whose action computes it
-        return [self._cut_without(union(found).distinct(), part.without, part.rules)]
+        most = expected(part.rules, self.versions)
+        return [self._cut_without(union(found).distinct(), part.without, most, part.rules)]
 
-    def _cut_without(self, frame: DataFrame, refs: Sequence[Ref], rules: tuple[Rule, ...] = ()) -> Piece:
+    def _cut_without(
+        self, frame: DataFrame, refs: Sequence[Ref], most: int | None, rules: tuple[Rule, ...] = ()
+    ) -> Piece:
         """`frame - refs`: in one action where `refs` are few rows, else its own rows first, to look for those alone."""
         if all(self.versions.few(ref) for ref in refs):
-            return self._cut(self.versions.less(frame, refs), rules)
-        candidates = self._cut(frame, rules)
-        return self._cut(self.versions.without(candidates, refs)) if candidates.rows else candidates
+            return self._cut(self.versions.less(frame, refs), most, rules)
+        candidates = self._cut(frame, most, rules)
+        if not candidates.rows:
+            return candidates
+        return self._cut(self.versions.without(candidates, refs), candidates.rows)
 
     def merge(self, target: Ref, source: Ref) -> None:
         pieces = (*self.versions.stored(target), *self.versions.parts(source))
         if len(pieces) > MANY_PIECES:
-            pieces = (self._cut(union([piece.frame for piece in pieces])),)
+            pieces = (self._cut(union([piece.frame for piece in pieces]), _sum([piece.rows for piece in pieces])),)
         self.versions.put(target, *pieces)
 
     def subtract(self, source: Ref, less: Sequence[Ref]) -> Sequence[Piece]:
@@ -108,7 +113,8 @@ class SparkBackend(Backend[Piece, CounterFrames]):
             return self.versions.parts(source)
         if len(less) == 1 and Version.FULL in (source.version, less[0].version):
             return self._half(source, less[0])
-        return [self._cut(self.versions.without(self.versions.read(source), less))]
+        rows = self.versions.read(source)
+        return [self._cut(self.versions.without(rows, less), rows.rows)]
 
     def _half(self, source: Ref, less: Ref) -> Sequence[Piece]:
         """Rows of one state and not of the other, both ways in one action: old and new meet where they are equal."""
@@ -123,7 +129,8 @@ class SparkBackend(Backend[Piece, CounterFrames]):
             )
             names = column_names(width)
             sides = united.groupBy(*names).agg(F.bool_or("mine").alias("mine"), F.bool_or("other").alias("other"))
-            both = self._cut(sides.where(F.col("mine") != F.col("other")))
+            counts = [self.versions.count(ref) for ref in (source, less)]
+            both = self._cut(sides.where(F.col("mine") != F.col("other")), _sum(counts))
             found, rest = (
                 Piece(both.frame.where(side).select(*names)) if both.rows else Piece(both.frame, 0)
                 for side in ("mine", "other")
@@ -145,7 +152,7 @@ class SparkBackend(Backend[Piece, CounterFrames]):
             self.counters_of(relation).changes.append(Piece(found))
             self.tallied[relation] = Piece(found.select(*names))
             return [self.tallied[relation]]
-        piece = self._cut(found, rules)
+        piece = self._cut(found, expected(rules, self.versions), rules)
         if piece.rows:
             self.counters_of(relation).changes.append(piece)
         return [Piece(piece.frame.select(*names), piece.rows)]
@@ -160,7 +167,7 @@ class SparkBackend(Backend[Piece, CounterFrames]):
         """Looked up in the stored counters and in this run's changes."""
         rows = self.versions.read(step.source)
         standing = self.counters_of(step.source.relation).standing(rows, step.standing)
-        return [self._cut_without(standing, step.without)]
+        return [self._cut_without(standing, step.without, rows.rows)]
 
     def uncounted(self, relation: str) -> CounterFrames:
         return CounterFrames(len(self.versions.schemas[relation]))
@@ -174,7 +181,7 @@ class SparkBackend(Backend[Piece, CounterFrames]):
     def group(self, step: Group) -> Sequence[Piece]:
         groups = aggregates.groups_of(step, self.versions)
         self.suspects.groups += (step,)
-        return [Piece(groups) if step.target in self.once else self._cut(groups)]
+        return [Piece(groups) if step.target in self.once else self._cut(groups, self.versions.count(step.source))]
 
     def aggregate(self, step: Aggregate) -> tuple[Sequence[Piece], Sequence[Piece]]:
         return aggregates.aggregate(step, self.versions)
@@ -183,7 +190,7 @@ class SparkBackend(Backend[Piece, CounterFrames]):
         """Few edges are looked at here; of many, every node counts as on a circle, which is exact too."""
         edges, kinds = self.versions.read(step.source), self.versions.schemas[step.target.relation]
         if edges.rows is None or edges.rows > MOST_EDGES:
-            return [self._cut(edges.frame.select(*column_names(len(kinds))).distinct())]
+            return [self._cut(edges.frame.select(*column_names(len(kinds))).distinct(), edges.rows)]
         nodes = sorted(on_circles(collected(edges.frame, (*kinds, *kinds))), key=repr)
         arrow = to_arrow(nodes, kinds, column_names(len(kinds)))
         return [from_arrow(self.versions.spark, arrow, kinds)] if nodes else ()
@@ -197,17 +204,25 @@ class SparkBackend(Backend[Piece, CounterFrames]):
 
     def follow(self, step: Follow) -> Sequence[Piece]:
         rows = follow(step, self.versions)
-        return () if rows is None else [self._cut(rows)]
+        return () if rows is None else [self._cut(rows, self.versions.count(step.source))]
 
     def keep_near(self, body: Sequence[Step]) -> None:
         """Compute the stored inputs of a loop once: in each round, Delta would look for their files anew."""
         for ref in {stored for named in read_by(body) for stored in self.versions.stored_for(named)}:
             pieces = self.versions.stored(ref)
-            self.versions.put(ref, *(self._cut(piece.frame) if _worth_keeping(piece) else piece for piece in pieces))
+            self.versions.put(ref, *(self._near(piece) for piece in pieces))
 
-    def _cut(self, frame: DataFrame, rules: tuple[Rule, ...] = ()) -> Piece:
+    def _near(self, piece: Piece) -> Piece:
+        return self._cut(piece.frame, piece.rows) if _worth_keeping(piece) else piece
+
+    def after_step(self) -> None:
+        changes = (piece for counted in self.counters.values() for piece in counted.changes)
+        self.versions.kept.sweep(chain(self.versions.opened, changes, self.halves.values(), self.tallied.values()))
+
+    def _cut(self, frame: DataFrame, most: int | None, rules: tuple[Rule, ...] = ()) -> Piece:
+        """Compute a frame once; `most`: how many rows it has at most, or is expected to have."""
         with self.explaining(rules):
-            return cut(frame)
+            return self.versions.kept.keep(frame, most)
 
     @contextmanager
     def explaining(self, rules: tuple[Rule, ...] = ()) -> Iterator[None]:
@@ -220,6 +235,10 @@ class SparkBackend(Backend[Piece, CounterFrames]):
 
 def _worth_keeping(piece: Piece) -> bool:
     return not piece.computed and piece.rows is not None and piece.rows <= NEAR_ROWS
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    return None if None in counts else sum(rows or 0 for rows in counts)
 
 
 def _cannot_fail(rules: tuple[Rule, ...]) -> bool:

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from foreset.backends.spark.frames import Frames, Piece, semi, sent
 from foreset.backends.spark.terms import comparison, literal_column, term_column, truth
-from foreset.ir.rules import Atom, Comparison, Let, Rule, Test, atoms, null_safe
+from foreset.ir.rules import Atom, Comparison, Let, Rule, Test, atoms, atoms_of, null_safe
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Var
 from foreset.machine.literals import Condition, heads_of, places_of
@@ -24,6 +24,8 @@ from foreset.store.types import column_names, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+FANOUT = 10  # partners that a row is expected to find: only a guess
 
 
 def derive(rule: Rule, frames: Frames, within: Ref | None = None) -> DataFrame | None:
@@ -35,6 +37,18 @@ def finds_copies(rule: Rule, frames: Frames) -> bool:
     """Whether an atom may find a row more than once."""
     found = (Ref(atom.relation, atom.version) for atom, negated in atoms(rule) if not negated)
     return any(piece.copies for ref in found for stored in frames.stored_in(ref) for piece in frames.stored(stored))
+
+
+def expected(rules: Sequence[Rule], frames: Frames) -> int | None:
+    """How many rows rules may derive: a guess from the atoms that have fewest; None where nothing is known."""
+    fewest = [_fewest(rule, frames) for rule in rules]
+    return None if None in fewest else FANOUT * sum(rows or 0 for rows in fewest)
+
+
+def _fewest(rule: Rule, frames: Frames) -> int | None:
+    held = (atom for atom, negated in atoms_of(rule.body) if not negated)
+    known = (frames.count(Ref(atom.relation, atom.version)) for atom in held)
+    return min((rows for rows in known if rows is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)

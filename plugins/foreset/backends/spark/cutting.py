@@ -1,41 +1,86 @@
-"""Compute a frame once, count it on the way, and forget where it came from."""
+"""Compute a frame once, count it, and read it as often as needed: without its lineage, and until it is released.
+
+Few rows come here and go back as rows of a plan: they lie nowhere else. All others are written as parquet below the
+run's folder, where they need no heap, outlive the executors that wrote them, and are deleted when nobody reads them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-from pyspark.sql import Observation
-from pyspark.sql import functions as F
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING
 
 from foreset.backends.spark.frames import Piece
-from foreset.session.connect import make_active
+from foreset.store import files
+from foreset.store.layout import join
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from collections.abc import Iterator
 
-ROWS = "rows"
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
-
-def cut(frame: DataFrame) -> Piece:
-    """One action, classic or over Connect: a local checkpoint that observes its number of rows."""
-    observation = Observation()
-    observed = frame.observe(observation, F.count(F.lit(1)).alias(ROWS))
-    if hasattr(frame.sparkSession, "_jvm"):
-        return Piece(observed.localCheckpoint(eager=True), int(observation.get[ROWS]), computed=True)
-    computed, seen = _over_connect(observed, observation)
-    # The server sends what was observed if it has come to hear of it by then; now and then it has not.
-    return Piece(computed, int(seen[ROWS]) if ROWS in seen else computed.count(), computed=True)
+AT_HAND = 10_000
+CODEC = "lz4_raw"
+SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"  # where Spark writes down the types of a file
 
 
-def _over_connect(frame: DataFrame, observation: Observation) -> tuple[DataFrame, Mapping[str, Any]]:
-    """`localCheckpoint` as pyspark 4.1.3 does it, with the observations, which it leaves out."""
-    from pyspark.sql.connect.plan import Checkpoint
+@dataclass(slots=True)
+class Keeper:
+    """What one stratum has computed."""
 
-    make_active(frame.sparkSession)
-    remote: Any = frame
-    client: Any = remote.sparkSession.client
-    plan: Any = remote._plan  # noqa: SLF001 - there is no public way to pass observations along
-    command = Checkpoint(child=plan, local=True, eager=True).command(client)
-    _, answer, _ = client.execute_command(command, plan.observations)
-    return answer["checkpoint_command_result"], observation.get
+    spark: SparkSession
+    folder: str  # nobody else writes there
+    _written: dict[str, int] = field(default_factory=dict)  # what was written where, and when
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def keep(self, frame: DataFrame, most: int | None = None) -> Piece:
+        """One action. `most`: how many rows are expected; where few are and many come, it is begun anew."""
+        if most is not None and most <= AT_HAND:
+            rows = frame.limit(AT_HAND + 1).toArrow()
+            if rows.num_rows <= AT_HAND:
+                return Piece(_put_back(self.spark, rows), rows.num_rows, computed=True)
+        place = join(self.folder, str(next(self._numbers)))
+        frame.write.option("compression", CODEC).parquet(place)
+        rows_written, schema = _counted(place)
+        piece = Piece(self.spark.read.schema(schema).parquet(place), rows_written, computed=True, place=place)
+        self._written[place] = piece.born
+        return piece
+
+    def sweep(self, live: Iterable[Piece]) -> None:
+        """Delete what no live piece reads. One that nobody has run may read all that was kept before it was made."""
+        places, latest = set(), -1
+        for piece in live:
+            if piece.computed:
+                places.add(piece.place)
+            else:
+                latest = max(latest, piece.born)
+        gone = [place for place, born in self._written.items() if born > latest and place not in places]
+        for place in gone:
+            del self._written[place]
+            files.delete_tree(place)
+
+    def release(self) -> None:
+        """Delete all that was written."""
+        self._written.clear()
+        files.delete_tree(self.folder)
+
+
+def _put_back(spark: SparkSession, rows: pa.Table) -> DataFrame:
+    """Rows that came from Spark, under the types that they had there."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return spark.createDataFrame(rows, from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
+
+
+def _counted(place: str) -> tuple[int, StructType]:
+    """How many rows a folder holds, and their types, by the ends of its files: as exact as what is read there."""
+    from pyarrow import dataset
+    from pyspark.sql.types import StructType
+
+    system, inner = files.filesystem(place)
+    found = dataset.dataset(inner, format="parquet", filesystem=system)
+    return found.count_rows(), StructType.fromJson(json.loads(found.schema.metadata[SPARK_SCHEMA]))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import count
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
+    from foreset.backends.spark.cutting import Keeper
+
 BROADCAST_ROWS = 200_000  # at most so many rows of a width that nobody knows are sent to every executor on our word
 BROADCAST_BYTES = 32 << 20  # of rows whose width is known; strata side by side share a heap of 2.5 GB
 ROW_BYTES, VALUE_BYTES, LONG_BYTES = 16, 8, 40  # of a row, of a value of fixed width, of any other as it mostly is
+_births = count()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +40,8 @@ class Piece:
     frame: DataFrame
     rows: int | None = None
     computed: bool = False  # cut off from where it came from: reading it plans and opens nothing
+    place: str | None = None  # the folder where it was written by a `Keeper`
+    born: int = field(default_factory=lambda: next(_births))  # which piece of all it is
     copies: bool = False  # a row may stand there more than once: so it is in sources without a key
     raw: DataFrame | None = None  # of a plan that nobody has run: the same before copies were taken out
     fragile: frozenset[int] = frozenset()  # of such a plan: columns whose computation may fail
@@ -63,6 +69,7 @@ class Frames(Versions[Piece]):
 
     spark: SparkSession
     schemas: dict[str, tuple[Type, ...]]
+    kept: Keeper
     rows_read: dict[str, int] = field(default_factory=dict)  # of large stored states, by relation
 
     def parts(self, ref: Ref) -> tuple[Piece, ...]:
