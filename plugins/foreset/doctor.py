@@ -28,6 +28,7 @@ from foreset.session.fetch_jars import ensure, jar_folder, read_lock
 from foreset.session.jars import FETCH, lock_file, verified_jars
 from foreset.session.locations import absolute_warehouse, local_path, state_files
 from foreset.session.locks import writer_lock_is_free
+from foreset.session.own_conf import own_conf, shown
 from foreset.session.race import RaceResult, race
 from foreset.session.state import Fit
 
@@ -79,6 +80,7 @@ def examine(warehouse: str, *, race_seconds: float = 2.0) -> list[Finding]:
         _jars,
         _loopback,
         _memory,
+        _own_conf,
         lambda: _warehouse(place),
         lambda: _server(place),
         lambda: _log_store(place, race_seconds),
@@ -178,6 +180,17 @@ def _memory() -> Iterator[Finding]:
     fact = f"{free} MB free; the embedded server may use {wanted} MB and about 500 MB beside its heap"
     fix = "close other programs, or set FORESET_SPARK_MEMORY lower (at least 1g)"
     yield _verdict("memory", fact, fix, good=free > wanted + 500, otherwise=Status.WARN)
+
+
+def _own_conf() -> Iterator[Finding]:
+    try:
+        own = own_conf()
+    except ForesetError as fault:
+        yield Finding("Spark settings", Status.FAIL, fault.message, fault.hint)
+        return
+    if own:
+        told = ", ".join(shown(key, value) for key, value in sorted(own.items()))
+        yield Finding("Spark settings", Status.OK, f"of your own: {told}")
 
 
 def _warehouse(warehouse: str) -> Iterator[Finding]:

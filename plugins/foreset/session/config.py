@@ -11,7 +11,7 @@ import json
 import os
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
@@ -19,11 +19,15 @@ import psutil
 
 from foreset.errors import UsageError
 from foreset.session.jars import JarSet
+from foreset.session.own_conf import joined, own_conf
 
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 LOOPBACK = "127.0.0.1"
 IDLE_MINUTES = 15.0
 MEGABYTES_PER_CORE = 1280
+# Parts of a shuffle for each core: adaptive execution makes fewer of them where little comes, and a large shuffle has
+# parts that fit into memory. Each part costs a little even where it is empty: 16 made small steps dearer by half.
+SHUFFLE_SHARE = 4
 
 SESSION_CONF: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
@@ -51,17 +55,19 @@ class Settings:
     cores: str = "*"
     memory_mb: int = 2048
     idle_minutes: float = IDLE_MINUTES
+    conf: Mapping[str, str] = field(default_factory=dict)  # settings of Spark, as `own_conf` has them
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:
-        """Read FORESET_SPARK_CORES, FORESET_SPARK_MEMORY (such as 4g) and FORESET_SPARK_IDLE_MINUTES (0: never)."""
+        """Read FORESET_SPARK_CORES, _MEMORY (such as 4g), _IDLE_MINUTES (0: never), _CONF and _SET."""
         cores = environment.get("FORESET_SPARK_CORES", "*")
         if cores != "*" and not cores.isdigit():
             raise UsageError(f"FORESET_SPARK_CORES is {cores!r}", "give a number, or * for all cores")
         memory = environment.get("FORESET_SPARK_MEMORY")
         idle = environment.get("FORESET_SPARK_IDLE_MINUTES", str(IDLE_MINUTES))
         try:
-            return cls(cores, _megabytes(memory) if memory else default_memory_mb(), float(idle))
+            size = _megabytes(memory) if memory else default_memory_mb()
+            return cls(cores, size, float(idle), own_conf(environment))
         except ValueError as fault:
             raise UsageError(
                 f"FORESET_SPARK_MEMORY or FORESET_SPARK_IDLE_MINUTES cannot be read: {fault}",
@@ -93,8 +99,7 @@ def _megabytes(text: str) -> int:
 
 def jvm_conf(settings: Settings, jars: JarSet, scratch: Path, master: str) -> dict[str, str]:
     """Return the settings of a JVM that Foreset starts, embedded or in-process; its own files go to `scratch`."""
-    tasks = str(settings.tasks())
-    return {
+    ours = {
         **SESSION_CONF,
         "spark.master": master,
         "spark.app.name": "foreset",
@@ -111,13 +116,14 @@ def jvm_conf(settings: Settings, jars: JarSet, scratch: Path, master: str) -> di
         "spark.driver.bindAddress": LOOPBACK,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": tasks,
+        "spark.sql.shuffle.partitions": str(SHUFFLE_SHARE * settings.tasks()),
         "spark.databricks.delta.snapshotPartitions": "1",  # 50 by default: 50 tasks to read a tiny log
         "spark.scheduler.mode": "FAIR",  # strata of one refresh run side by side
         "spark.cleaner.periodicGC.interval": "5min",  # local checkpoints of a long-lived server
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "spark-warehouse"),
     }
+    return joined(ours, settings.conf)
 
 
 def connect_conf() -> dict[str, str]:

@@ -79,8 +79,7 @@ def _session(builder: Any, name: str, session_conf: Mapping[str, str], patience_
     never_collected(session)
     be_brief(session)
     try:
-        for key, value in session_conf.items():
-            session.conf.set(key, value)
+        configure(session, session_conf)
     except (PySparkException, grpc.RpcError) as fault:
         with contextlib.suppress(Exception):
             session.client.close()
@@ -88,6 +87,17 @@ def _session(builder: Any, name: str, session_conf: Mapping[str, str], patience_
         said = details.group(1) if details else str(fault).strip().partition("\n")[0]
         raise EnvironmentFault(f"{name} refuses this session: {said}", "check its token, version and jars") from fault
     return session  # type: ignore[return-value] # the Connect class stands in for the classic one
+
+
+def configure(spark: Any, ours: Mapping[str, str], theirs: Mapping[str, str] | None = None) -> None:  # noqa: ANN401
+    """Set what a session needs, and of a user's settings those that a running Spark still takes."""
+    from pyspark.errors import PySparkException
+
+    for key, value in ours.items():
+        spark.conf.set(key, value)
+    for key, value in (theirs or {}).items():
+        with contextlib.suppress(PySparkException):  # one that had to be known when Spark was started
+            spark.conf.set(key, value)
 
 
 def be_brief(session: Any) -> None:  # noqa: ANN401 - the Connect class

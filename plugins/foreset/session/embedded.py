@@ -55,6 +55,11 @@ class Wanted:
     fingerprint: str
     idle_s: float
 
+    @property
+    def session_conf(self) -> dict[str, str]:
+        """What each session is told too, so that it holds whatever the server's own settings are."""
+        return {key: self.conf[key] for key in SESSION_CONF}
+
     def fit_of(self, state: ServerState) -> Fit:
         """What a state is to who wants this server."""
         return judge(state, self.warehouse, guard_identity(self.files), self.fingerprint)
@@ -141,7 +146,7 @@ def _attach(want: Wanted) -> tuple[FileLock, SparkSession] | None:
     try:
         state = read_state(want.files)
         if state is not None and want.fit_of(state) is Fit.FITS:
-            return client, connect_embedded(state.port, state.token, SESSION_CONF, ANSWER_S)
+            return client, connect_embedded(state.port, state.token, want.session_conf, ANSWER_S)
     except EnvironmentFault:
         pass  # it runs but does not answer, or refuses: `_clear_the_way` decides
     except BaseException:

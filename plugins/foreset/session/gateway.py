@@ -35,11 +35,10 @@ def start_gateway(conf: Mapping[str, str], out: IO[bytes], answer_s: float = ANS
     from pyspark.find_spark_home import _find_spark_home
 
     home: str = _find_spark_home()  # type: ignore[no-untyped-call]
-    settings = [part for name, value in conf.items() for part in ("--conf", f"{name}={value}")]
-    command = [str(Path(home, "bin", "spark-submit")), *settings, "pyspark-shell"]
+    submit = str(Path(home, "bin", "spark-submit"))
     for start in range(1, STARTS + 1):
         try:
-            return _started(command, out, answer_s)
+            return _started(submit, conf, out, answer_s)
         except ChildProcessError as ended:
             if start == STARTS:
                 raise
@@ -48,11 +47,13 @@ def start_gateway(conf: Mapping[str, str], out: IO[bytes], answer_s: float = ANS
     raise AssertionError("unreachable")
 
 
-def _started(command: list[str], out: IO[bytes], answer_s: float) -> Gateway:
+def _started(submit: str, conf: Mapping[str, str], out: IO[bytes], answer_s: float) -> Gateway:
     with tempfile.TemporaryDirectory(prefix="foreset-gateway-") as folder:
-        told = Path(folder, "port")
+        told, settings = Path(folder, "port"), Path(folder, "settings")
+        settings.write_text("".join(f"{name}={escaped(value)}\n" for name, value in conf.items()), encoding="utf-8")
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
+            [submit, "--properties-file", str(settings), "pyspark-shell"],
+            stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
             env={**os.environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told)},
         )  # fmt: skip
         try:
@@ -62,6 +63,12 @@ def _started(command: list[str], out: IO[bytes], answer_s: float) -> Gateway:
             process.kill()
             process.wait()
             raise
+
+
+def escaped(value: str) -> str:
+    """A value as a file of Java properties has it. There may be secrets among them: a command line is public."""
+    text = value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    return f"\\{text}" if text.startswith(" ") else text
 
 
 def _wait(process: subprocess.Popen[bytes], told: Path, answer_s: float) -> None:

@@ -20,7 +20,7 @@ from foreset.extras import needed_for
 from foreset.session.admin import forget_sibling, sibling_of
 from foreset.session.clients import may_write_through
 from foreset.session.config import DELTA_EXTENSION, SESSION_CONF, Settings, jvm_conf
-from foreset.session.connect import connect_mode, connect_remote, endpoint_of, report_failures_once
+from foreset.session.connect import configure, connect_mode, connect_remote, endpoint_of, report_failures_once
 from foreset.session.earlier import no_earlier_spark
 from foreset.session.embedded import embedded_session
 from foreset.session.jars import verified_jars
@@ -76,16 +76,17 @@ def open_session(
     """
     place = absolute_warehouse(warehouse)
     chosen = spark if spark is not None else os.environ.get("FORESET_SPARK", "")
+    settings = settings or Settings.from_environment()
     no_earlier_spark(place)
     with contextlib.ExitStack() as stack:
         if not isinstance(chosen, str):
-            kind, opened = SessionKind.GIVEN, _given(chosen, place)
+            kind, opened = SessionKind.GIVEN, _given(chosen, place, settings.conf)
         elif chosen in {"", "embedded"}:
-            kind, opened = SessionKind.EMBEDDED, _embedded(place, settings or Settings.from_environment())
+            kind, opened = SessionKind.EMBEDDED, _embedded(place, settings)
         elif chosen.startswith("sc://"):
-            kind, opened = SessionKind.REMOTE, _remote(chosen, place)
+            kind, opened = SessionKind.REMOTE, _remote(chosen, place, settings.conf)
         elif _LOCAL.fullmatch(chosen):
-            kind, opened = SessionKind.LOCAL, _local(chosen, place, settings or Settings.from_environment())
+            kind, opened = SessionKind.LOCAL, _local(chosen, place, settings)
         else:
             raise UsageError(f"FORESET_SPARK is {chosen!r}", "use embedded, sc://host:port, or local[*]")
         with needed_for("computing in Spark"):
@@ -105,11 +106,12 @@ def _embedded(warehouse: str, settings: Settings) -> Iterator[SparkSession]:
 
 
 @contextlib.contextmanager
-def _remote(url: str, warehouse: str) -> Iterator[SparkSession]:
+def _remote(url: str, warehouse: str, conf: Mapping[str, str]) -> Iterator[SparkSession]:
     with connect_mode(on=True), may_write_through(warehouse, endpoint_of(url)):
         spark = connect_remote(url, SESSION_CONF, REMOTE_ANSWER_S)
         try:
             _check_delta(spark)
+            configure(spark, SESSION_CONF, conf)
             yield spark
         finally:
             with contextlib.suppress(Exception):
@@ -132,14 +134,14 @@ def _local(master: str, warehouse: str, settings: Settings) -> Iterator[SparkSes
             base = start_jvm(jvm_conf(settings, verified_jars(), folder, master), folder / "local.log")
         else:
             base = SparkSession(context)
-        with _classic(base, warehouse) as spark:
+        with _classic(base, warehouse, settings.conf) as spark:
             yield spark
 
 
 @contextlib.contextmanager
-def _given(base: SparkSession, warehouse: str) -> Iterator[SparkSession]:
+def _given(base: SparkSession, warehouse: str, conf: Mapping[str, str]) -> Iterator[SparkSession]:
     if hasattr(base, "_jvm"):
-        with connect_mode(on=False), _classic(base, warehouse) as spark:
+        with connect_mode(on=False), _classic(base, warehouse, conf) as spark:
             yield spark
         return
     connect: Any = base  # the Connect class stands in for the classic one
@@ -148,7 +150,7 @@ def _given(base: SparkSession, warehouse: str) -> Iterator[SparkSession]:
         _check_delta(base)
         ours: Any = sibling_of(connect)
         try:
-            _configure(ours, SESSION_CONF)
+            configure(ours, SESSION_CONF, conf)
             yield ours
         finally:
             with contextlib.suppress(Exception):
@@ -156,18 +158,13 @@ def _given(base: SparkSession, warehouse: str) -> Iterator[SparkSession]:
 
 
 @contextlib.contextmanager
-def _classic(base: SparkSession, warehouse: str) -> Iterator[SparkSession]:
+def _classic(base: SparkSession, warehouse: str, conf: Mapping[str, str]) -> Iterator[SparkSession]:
     files = guarded(state_files(warehouse))
     _check_delta(base)
     with writing_from(base, files, f"the JVM of process {os.getpid()}"):
         spark = sibling_of(base)
-        _configure(spark, SESSION_CONF)
+        configure(spark, SESSION_CONF, conf)
         yield spark
-
-
-def _configure(spark: SparkSession, conf: Mapping[str, str]) -> None:
-    for key, value in conf.items():
-        spark.conf.set(key, value)
 
 
 def _check_delta(spark: SparkSession) -> None:
