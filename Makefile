@@ -13,6 +13,8 @@
 #   make demo        a nightly refresh, a bulk load, a second refresh and a load that is stopped, through Airflow
 #   make up          Airflow and Spark for this project, until Ctrl-C
 #   make trigger GROUP=reach   refresh a group through that Airflow, and wait for its end
+#   make cluster     a Spark cluster on this machine, until Ctrl-C
+#   make test-cluster   refreshes on such a cluster, with parts of it killed (FORESET_SEEDS=5 FORESET_LONG=1 for more)
 #   make test-airflow   every test against a live Airflow: kills, nights, loads
 #   make bench       every benchmark with its peers, one report (ARGS="--only B1,B6 --scale small|medium|full")
 #   make bench-spark   Foreset with every step in Spark beside Spark's own overwrite (ARGS="--factor 0.1,1,10 --engine auto")
@@ -102,6 +104,13 @@ trigger: setup
 
 test-airflow: setup
 	@FORESET_LONG=1 $(BIN)/python -m pytest tests/airflow $(ARGS)
+
+.PHONY: cluster test-cluster
+cluster: setup
+	@$(BIN)/python examples/cluster.py $(ARGS)
+
+test-cluster: setup
+	@FORESET_CLUSTER=1 $(BIN)/python -m pytest tests/cluster $(ARGS)
 
 # ---------------------------------------------------------------------------- measure: targets bench, bench-*
 -include bench/bench.mk

@@ -30,3 +30,8 @@ bench-aggregates: setup
 .PHONY: bench-stdel
 bench-stdel: setup
 	@$(BIN)/python -m bench.stdel $(ARGS)
+
+# Refreshes on one warm Spark server, and what of each stays in its heap, such as ARGS="--refreshes 200".
+.PHONY: bench-longrun
+bench-longrun: setup
+	@$(BIN)/python -m bench.longrun $(ARGS)
