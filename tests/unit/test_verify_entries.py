@@ -16,7 +16,7 @@ from foreset.ir.program import Column, Source
 from foreset.ir.terms import Row
 from foreset.ir.types import BIGINT, DOUBLE, STRING, TIMESTAMP
 from foreset.ir.versions import Version
-from foreset.relations.files import Plain, SignedFiles, entries, plain
+from foreset.relations.files import Plain, SignedFiles, entries, one_part, plain
 from foreset.relations.located import Located, SourceAt, published
 from foreset.store import arrow, delta, signed, write_once
 from foreset.store.arrow_values import to_rows
@@ -112,3 +112,18 @@ def test_sources_are_read_by_their_files_only_where_those_hold_all(tmp_path: Pat
     with pytest.raises(SparkOnly, match="is not there"):
         in_files(str(tmp_path), replace(source, table="nowhere"), 0)
     assert delta.on_this_disk("s3://bucket/s", []) is None
+
+
+def test_a_large_source_is_drawn_from_by_one_of_its_files(tmp_path: Path) -> None:
+    for number in range(3):
+        rows = pa.table({"n": pa.array([number], pa.int64()), "k": ["a"]})
+        write_deltalake(f"{tmp_path}/s", rows, mode="append")
+        write_deltalake(f"{tmp_path}/p", rows, mode="append", partition_by=["k"])
+    columns = (Column("n", BIGINT), Column("k", STRING))
+    for table in "sp":
+        whole = in_files(str(tmp_path), Source("s", columns, table), 2)
+        parts = [one_part(whole, number) for number in range(3, 6)]
+        drawn = sampled([Draw(part, 9, 1) for part in parts], columns)
+        assert sorted(drawn) == [[(0, "a")], [(1, "a")], [(2, "a")]]
+    assert one_part((), 7) == ()
+    assert one_part(rows, 7) is rows

@@ -9,9 +9,11 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.roads import World
 
 from foreset.ir.program import Column
 from foreset.ir.types import BIGINT, STRING
+from foreset.refresh import checking
 from foreset.verify import facts
 from foreset.verify.facts import SourceFacts
 
@@ -84,3 +86,19 @@ def test_how_many_rows_a_key_finds_is_tried_where_counting_them_reads_all(tmp_pa
         source.rows("orders", (0,), [(number,)])
     assert not source._kept
     source.close()
+
+
+def test_a_large_source_is_drawn_from_by_what_changed_or_by_one_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking, "DRAWN_ROWS", -1)
+    drawn, one_part = list[object](), checking.one_part
+    monkeypatch.setattr(checking, "one_part", lambda rows, seq: (drawn.append(rows), one_part(rows, seq))[1])
+    (tmp_path / "warehouse").mkdir()
+    world = World(str(tmp_path / "warehouse"), tmp_path / "specs", "embedded")
+    assert world.settle().status == "committed"
+    assert drawn
+    drawn.clear()
+    world.night()
+    assert world.settle().status == "committed"
+    assert not drawn, "what changed is enough"

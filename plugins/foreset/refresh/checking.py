@@ -20,7 +20,7 @@ from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.located import copied, located
 from foreset.refresh.recounting import differences
 from foreset.relations.arrow import table_of, view_of
-from foreset.relations.files import Plain, Rows, entries, plain
+from foreset.relations.files import Plain, Rows, entries, one_part, plain
 from foreset.relations.located import Located, SourceAt
 from foreset.store.delta import SparkOnly
 from foreset.store.files import delete_tree
@@ -112,13 +112,15 @@ def _sampled(
                 return plain(copies(name), context.opened)
 
     def nearby(name: str) -> Sequence[Rows]:
-        """What came to a source and what went, and if it is not too large to draw from, all of it."""
+        """What came to a source and what went, and if it is not too large to draw from, all of it; else a file."""
         taken = captured_of(context, name)
         versions = () if taken.taken_whole else (Version.PLUS, Version.MINUS)
         told = (located(context, name, version) for version in versions)
         changes = [plain(one) for one in told if not one.empty]
         small = taken.rows is not None and taken.rows <= DRAWN_ROWS
-        return [*changes, opener(name)] if small or not changes else changes
+        if small:
+            return [*changes, opener(name)]
+        return changes or [one_part(opener(name), context.run.seq)]
 
     keyed = [source for source in context.program.sources if source.key and captured_of(context, source.name).single]
     single = {source.name: source.key_places for source in keyed}

@@ -97,6 +97,17 @@ def _share(table: DeltaTable, source: Source) -> float:
     return sum(width for name, width in widths.items() if name in wanted) / max(sum(widths.values()), 1)
 
 
+def one_part(rows: Plain, number: int) -> Plain:
+    """One of the files that hold rows: enough to draw some from, however many files there are."""
+    if isinstance(rows, tuple):
+        return rows[number % len(rows) :][:1] if rows else rows
+    fragments = list(rows.get_fragments()) if isinstance(rows, arrow_dataset.FileSystemDataset) else []
+    if not fragments:
+        return rows
+    chosen = [fragments[number % len(fragments)]]
+    return arrow_dataset.FileSystemDataset(chosen, rows.schema, rows.format, rows.filesystem)
+
+
 def _folder(path: str) -> Dataset:
     return arrow_dataset.dataset(path, format="parquet")
 
