@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
+from tests.refresh_cases import in_normal_form, load_program
 from tests.roads import FEED
 
 import foreset
+from foreset.backends.spark.compile import SparkJoin
 from foreset.backends.spark.cutting import Keeper
+from foreset.backends.spark.frames import Frames, Piece
+from foreset.ir.rules import Atom
+from foreset.ir.steps import Ref
+from foreset.ir.versions import Version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from foreset.backends.spark.frames import Piece
 
 pytestmark = pytest.mark.spark
 
@@ -86,3 +90,36 @@ def test_what_nobody_reads_of_an_element_fails_all_the_same(
     (tmp_path / "g.yaml").write_text(spec.replace("count{I, A |", "count{I, 10 / A |"))
     with pytest.raises(foreset.EvaluationError, match=r"total#1.*division by zero"):
         foreset.open(warehouse, str(tmp_path), spark).refresh("g")
+
+
+@pytest.mark.parametrize(
+    ("atoms", "rows"),
+    [
+        ("fact(K, G)", [9_000_000]),
+        ("few(K), fact(K, G)", [7, 63_000_000]),  # nothing tells how many facts a key has: each with each at most
+        ("few(K), part(K, G)", [7, 7]),  # one part for each key
+        ("part(K, G), fact(K, H)", [500, 9_000_000]),  # one part for each fact
+        ("part(K, G), group(G, R), fact(R, H)", [500, 500, 4_500_000_000]),
+        ("many(K), part(K, G)", [None, 500]),  # nobody has counted them, but each part meets one
+        ("many(K), fact(K, G)", [None, 9_000_000]),
+        ("loose(K), fact(K, G)", [None, None]),
+    ],
+)
+def test_how_many_rows_a_join_has_at_most(atoms: str, rows: list[int | None], spark: SparkSession) -> None:
+    sizes = {"fact": 9_000_000, "few": 7, "part": 500, "group": 20, "many": None, "loose": None}
+    keys = {"part": (0,), "group": (0,), "many": (0,)}
+    columns = {name: "{a: int}" if name in ("few", "many", "loose") else "{a: int, b: int}" for name in sizes}
+    sources = [f"  {name}: {{table: t/{name}, columns: {kinds}}}" for name, kinds in columns.items()]
+    view = ("views:", "  v:", "    columns: {a: int}", f"    rules: v(K) :- {atoms}.")
+    text = "\n".join(("group: g", "sources:", *sources, *view))
+    program, _ = in_normal_form(load_program(text, "spec"))
+    (rule,) = program.views[0].rules
+    schemas = {name: tuple(c.type for c in columns) for name, columns in program.columns_of().items()}
+    frames = Frames(spark, schemas, Keeper(spark, "nowhere"))
+    for name, size in sizes.items():
+        frames.put(Ref(name, Version.CURRENT), Piece(frames.nothing(name), size, key=keys.get(name)))
+    join, found = SparkJoin(rule, frames, None), []
+    for atom in (literal for literal in rule.body if isinstance(literal, Atom)):
+        join.join(atom, set())
+        found.append(join.rows)
+    assert found == rows
