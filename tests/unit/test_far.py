@@ -14,12 +14,9 @@ from tests.keyed import Shop, follows, spec
 
 from foreset.backends.duckdb.tables import Sql, Table, Tables
 from foreset.plan import place
-from foreset.plan.choose import Size
 from foreset.refresh import engines
 from foreset.relations.arrow import table
 from foreset.relations.far import MOST_SPANS, SparkRows, spans
-
-BIG = Size(rows=place.LARGE)
 
 
 @pytest.fixture
@@ -98,14 +95,13 @@ def test_few_values_are_spans_by_themselves() -> None:
 
 
 @pytest.mark.parametrize(
-    ("strategy", "sizes", "asked"),
+    ("strategy", "changed", "largest", "asked"),
     [
-        ("counting", [Size(inserted=3), BIG], True),
-        ("counting", [Size(inserted=3, rows=place.LARGE - 1)], False),
-        ("dred", [Size(inserted=place.FEW_TO_ASK_BY, deleted=1), BIG], False),
-        ("recompute", [Size(inserted=3), BIG], False),
-        ("spread", [Size(inserted=3), BIG], False),
+        ("counting", 3, place.LARGE, True),
+        ("counting", 3, place.LARGE - 1, False),
+        ("dred", place.FEW_TO_ASK_BY + 1, place.LARGE, False),
+        ("recompute", 3, place.LARGE, False),
     ],
 )
-def test_where_it_is_enough_to_ask(strategy: str, sizes: list[Size], asked: bool) -> None:
-    assert place.may_ask(strategy, sizes) is asked
+def test_where_it_is_enough_to_ask(strategy: str, changed: int, largest: int, asked: bool) -> None:
+    assert place.may_ask(strategy, changed, largest) is asked

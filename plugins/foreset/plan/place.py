@@ -6,7 +6,7 @@ A spec says it for a group or a view (`engine:`), a deployment for all others (F
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from foreset.diagnostics import did_you_mean
@@ -22,7 +22,6 @@ FEW_CHANGES = 5_000_000  # rows that came or went, where the warehouse is not on
 FEW_ROWS = 20_000_000  # rows to build from, likewise
 LARGE = 200_000  # rows of a relation that is asked for some of them; where it has fewer, all of them cost nothing
 FEW_TO_ASK_BY = 1_000_000  # changed rows, for which Spark is asked what meets them
-READING_ALL = ("recompute", "spread")  # strategies that go through all rows
 TRIED_FROM_S = 2.0  # seconds in process; what takes less is not tried in Spark, where it never was
 TRIED_AT = 1.5  # times what Spark is expected to take
 VARIABLE = "FORESET_ENGINE"
@@ -121,11 +120,12 @@ def by_room(load: Load, room: Room) -> Place:
     return Place(DUCKDB if fits else SPARK, f"{what}, {amount(held)} to hold, {amount(room.free)} of memory free")
 
 
-def may_ask(strategy: str, sizes: Iterable[Size]) -> bool:
-    """Whether Spark need only be asked for what meets a change: a small one, beside something large."""
-    every = list(sizes)
-    few = sum(size.changed for size in every) <= FEW_TO_ASK_BY
-    return strategy not in READING_ALL and few and any(size.rows >= LARGE for size in every)
+def may_ask(strategy: str, changed: int, largest: int) -> bool:
+    """Whether Spark need only be asked for what meets so many changed rows: in a group with a relation that is large.
+
+    Small relations of such a group count too: a step in Spark costs the same for ten rows as for a million.
+    """
+    return strategy != "recompute" and changed <= FEW_TO_ASK_BY and largest >= LARGE
 
 
 def engines(load: Load, room: Room) -> tuple[str, ...]:

@@ -24,16 +24,15 @@ from foreset.errors import EnvironmentFault, ForesetError
 from foreset.ir.program import Program
 from foreset.ir.reads import places_named
 from foreset.ir.steps import Procedure
-from foreset.ir.strata import Stratum
 from foreset.ir.types import Type
 from foreset.ir.versions import Version
-from foreset.plan.choose import Situation, Size
+from foreset.plan.choose import Situation
 from foreset.plan.cost import DUCKDB, SPARK
 from foreset.plan.place import LARGE, Load, Place, Wish, may_ask, place, wish
 from foreset.refresh.capturing import captured_of, captures_of
 from foreset.refresh.choosing import room_of, uncounted
 from foreset.refresh.context import Context
-from foreset.refresh.located import located, pin_of
+from foreset.refresh.located import located
 from foreset.relations.far import FarRelations
 from foreset.relations.frames import SparkPort, spark_port
 from foreset.relations.located import Located, asked
@@ -115,12 +114,12 @@ def _why(error: Exception) -> str:
     return f"DuckDB says: {error}" if isinstance(error, duckdb.Error) else str(error)
 
 
-def asks(context: Context, stratum: Stratum, strategy: str, situation: Situation) -> bool:
-    """Whether it is enough to ask Spark for what meets a change."""
-    pins = (pin_of(context, name) for name in stratum.names)
-    own = [Size(rows=pin.rows) for pin in pins if pin is not None]
-    unknown = [Size(rows=LARGE) for _ in uncounted(context, situation.sizes)]
-    return may_ask(strategy, [*situation.sizes.values(), *own, *unknown])
+def asks(context: Context, strategy: str, situation: Situation) -> bool:
+    """Whether it is enough to ask Spark for what meets a change of a stratum."""
+    sources = (one.rows for one in captures_of(context).values())
+    views = (pin.rows for pin in context.previous.views.values()) if context.previous else ()
+    largest = max((LARGE if rows is None else rows for rows in (*sources, *views)), default=0)
+    return may_ask(strategy, sum(size.changed for size in situation.sizes.values()), largest)
 
 
 def _far(context: Context, *, all_here: bool = False) -> FarRelations:

@@ -82,7 +82,7 @@ def _finish(
     else:
         situation = situation_of(context, stratum)
         where = place_of(context, choice.strategy, situation, wanted)
-        asking = asks(context, stratum, choice.strategy, situation)
+        asking = asks(context, choice.strategy, situation)
 
     def told(place: Place) -> None:
         context.listen(EngineChosen(place.engine, place.reason, stratum.number))
