@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ def whole_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]
     """Started once; skips where nobody asked for it."""
     if not os.environ.get("FORESET_CLUSTER"):
         pytest.skip("`make test-cluster` starts a cluster")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # else pytest would leave the processes behind
     cluster = Cluster(tmp_path_factory.mktemp("cluster"))
     try:
         cluster.start()

@@ -262,3 +262,16 @@ with open_session("local[1]", {str(second)!r}) as two:
 def test_many_threads_share_one_session(spark_handle: SessionHandle) -> None:
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda n: spark_handle.spark.range(n).count(), range(4))) == [0, 1, 2, 3]
+
+
+def test_settings_of_a_user_reach_a_server_that_runs_already(
+    server_url: str, warehouse: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for those that had to be known when it was started."""
+    own = "spark.sql.shuffle.partitions=7; spark.executor.memory=3g; spark.own.key=x y"
+    monkeypatch.setenv("FORESET_SPARK_SET", own)
+    with open_session(server_url, warehouse) as handle:
+        conf = handle.spark.conf
+        assert (conf.get("spark.sql.shuffle.partitions"), conf.get("spark.own.key")) == ("7", "x y")
+        assert conf.get("spark.executor.memory", "") != "3g"
+        assert conf.get("spark.sql.session.timeZone") == "UTC"

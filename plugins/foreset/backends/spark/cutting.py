@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
@@ -64,9 +65,10 @@ class Keeper:
             files.delete_tree(place)
 
     def release(self) -> None:
-        """Delete all that was written."""
+        """Delete all that was written; what cannot be deleted now goes with the run."""
         self._written.clear()
-        files.delete_tree(self.folder)
+        with suppress(OSError):
+            files.delete_tree(self.folder)
 
 
 def _put_back(spark: SparkSession, rows: pa.Table) -> DataFrame:
