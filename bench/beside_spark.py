@@ -27,7 +27,7 @@ from bench.core import BUILT, FIRST, IDLE, KEPT, Run, vanilla
 from bench.peers import install
 from bench.peers.here import DuckDb, Peer, Written
 from bench.processes import Answer, Worker
-from bench.refresh import RESULTS
+from bench.refresh import RESULTS, some_of
 from bench.scales import TPCHGEN, Missing, tpch
 from bench.spark_events import EventLog, asked_for
 from bench.worlds import Change, Fingerprints, World, fingerprint, raw
@@ -203,16 +203,8 @@ def run(given: argparse.Namespace, found: Lines) -> None:
                     both.end()
 
 
-def _some(text: str, known: Sequence[str]) -> Sequence[str]:
-    names = text.split(",")
-    if unknown := set(names) - set(known):
-        message = f"no {', '.join(sorted(unknown))}; there are {', '.join(known)}"
-        raise argparse.ArgumentTypeError(message)
-    return names
-
-
 def _engines(text: str) -> Sequence[str]:
-    return ENGINES if text == "both" else _some(text, ENGINES)
+    return ENGINES if text == "both" else some_of(text, ENGINES)
 
 
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -223,7 +215,8 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         "--factor", type=lambda text: [float(one) for one in text.split(",")], default=[0.1, 1.0, 10.0],
         help="scale factors of TPC-H",
     )  # fmt: skip
-    parser.add_argument("--world", type=partial(_some, known=WORLDS), default=("tpch",), help="tpch, closures or both")
+    world = partial(some_of, known=WORLDS)
+    parser.add_argument("--world", type=world, default=("tpch",), help="tpch, closures, or both with a comma")
     parser.add_argument("--only", action="append", default=[], help=f"labels of changes (default: {CHANGES})")
     parser.add_argument("--limit", type=float, default=1800.0, help="seconds that a side may take for one state")
     parser.add_argument("--add", action="store_true", help="keep the lines of today's report for what is not run now")

@@ -59,6 +59,15 @@ def run(given: argparse.Namespace, spark: str | SparkSession) -> list[Line]:
     return lines
 
 
+def some_of(text: str, known: Sequence[str]) -> Sequence[str]:
+    """Names with commas between them, for a command line; all of them must be known."""
+    names = text.split(",")
+    if unknown := set(names) - set(known):
+        message = f"no {', '.join(sorted(unknown))}; there are {', '.join(known)}"
+        raise argparse.ArgumentTypeError(message)
+    return names
+
+
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """What the command line says."""
     engines = ("auto", "spark", "inproc")

@@ -22,7 +22,7 @@ from bench.carried import Lines
 from bench.core import Bench, Line, Settings
 from bench.peers import away, install, own
 from bench.peers.here import DuckDb, Peer
-from bench.refresh import RESULTS, place
+from bench.refresh import RESULTS, place, some_of
 from bench.scales import SCALES, Missing, worlds
 from bench.strata import Line as Strata
 from bench.targets import Results
@@ -104,25 +104,17 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """What the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     told = f"some of {','.join(BENCHMARKS)}"
-    parser.add_argument("--only", type=partial(_names, known=BENCHMARKS), default=BENCHMARKS, help=told)
+    parser.add_argument("--only", type=partial(some_of, known=BENCHMARKS), default=BENCHMARKS, help=told)
     parser.add_argument("--scale", choices=SCALES, default="full")
     parser.add_argument("--factor", type=float, help="the scale factor of TPC-H, if not that of the scale")
     parser.add_argument("--engine", choices=("auto", "inproc"), default="auto", help="what runs the steps")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds that a peer may take for one state")
     told = f"beside DuckDB, some of {','.join(PEERS)}; {own.KEY}: our own recompute in Spark"
-    parser.add_argument("--peers", type=partial(_names, known=PEERS), default=PEERS, help=told)
+    parser.add_argument("--peers", type=partial(some_of, known=PEERS), default=PEERS, help=told)
     parser.add_argument("--no-peers", dest="peers", action="store_const", const=(), help="no peers but DuckDB")
     parser.add_argument("--spark", default="embedded", help="as FORESET_SPARK")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the report")
     return parser.parse_args(arguments)
-
-
-def _names(text: str, known: Sequence[str]) -> Sequence[str]:
-    names = text.split(",")
-    if unknown := set(names) - set(known):
-        message = f"no {', '.join(sorted(unknown))}; there are {', '.join(known)}"
-        raise argparse.ArgumentTypeError(message)
-    return names
 
 
 def main(arguments: Sequence[str] | None = None) -> Suite | Lines:

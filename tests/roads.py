@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from tests.refresh_cases import always, in_normal_form, load_program
@@ -20,6 +22,7 @@ from foreset.errors import EvaluationError
 from foreset.ir.program import Program
 from foreset.ir.strata import Layering
 from foreset.plan.place import VARIABLE
+from foreset.refresh import maintaining
 from foreset.refresh.whole import RefreshResult
 from foreset.testing.replica import Delta
 from foreset.warehouse import Warehouse
@@ -134,6 +137,23 @@ class World:
         """What happens to the paper's graph by day, for the next refresh to take in."""
         self.delete("bc")
         self.insert("hd")
+
+
+def plant_in_closure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the road `hd` came: a row that no rule derives, slipped into what the stratum stages."""
+    honest = maintaining._stage_view
+
+    def planted(work, port, view):  # type: ignore[no-untyped-def]
+        staged = honest(work, port, view)
+        if view == "closure":
+            rows = pa.table({"src": ["h", "h", "h", "z"], "dst": ["d", "c", "g", "q"]})
+            for file in Path(staged.plus.path).glob("*.parquet"):
+                file.unlink()
+            pa.parquet.write_table(rows, f"{staged.plus.path}/part-0.parquet")
+            return replace(staged, plus=replace(staged.plus, rows=4))
+        return staged
+
+    monkeypatch.setattr(maintaining, "_stage_view", planted)
 
 
 def counters_lost(kind: Callable[[Program, Layering], Any], strategy: str) -> None:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from tests.roads import AFTER_THE_NIGHT, GROUP, PAPER, REACH, TWO_STEPS, World, closed, edges, words
+from tests.roads import (
+    AFTER_THE_NIGHT,
+    GROUP,
+    PAPER,
+    REACH,
+    TWO_STEPS,
+    World,
+    closed,
+    edges,
+    plant_in_closure,
+    words,
+)
 
 import foreset
-from foreset.refresh import maintaining
 from foreset.store import counters
 
 pytestmark = pytest.mark.spark
@@ -134,19 +141,7 @@ def test_a_planted_error_is_caught_and_nothing_is_published(world: World, monkey
     wh = world.open()
     wh.refresh("reach")
     world.insert("hd")
-    honest = maintaining._stage_view
-
-    def planted(work, port, view):  # type: ignore[no-untyped-def]
-        staged = honest(work, port, view)
-        if view == "closure":
-            rows = pa.table({"src": ["h", "h", "h", "z"], "dst": ["d", "c", "g", "q"]})
-            for file in Path(staged.plus.path).glob("*.parquet"):
-                file.unlink()
-            pa.parquet.write_table(rows, f"{staged.plus.path}/part-0.parquet")
-            return replace(staged, plus=replace(staged.plus, rows=4))
-        return staged
-
-    monkeypatch.setattr(maintaining, "_stage_view", planted)
+    plant_in_closure(monkeypatch)
     with pytest.raises(foreset.VerificationFailed, match=r"closure\('z', 'q'\) was computed, but no rule derives it"):
         wh.refresh("reach")
     assert len(wh.manifest("reach")) == 1

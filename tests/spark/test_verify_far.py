@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pytest
-from tests.roads import PAPER, World, closed, words
+from tests.roads import PAPER, World, closed, plant_in_closure, words
 
 import foreset
-from foreset.refresh import checking, maintaining
+from foreset.refresh import checking
 from foreset.relations.files import plain
 from foreset.relations.located import SourceAt
 from foreset.store.delta import SparkOnly, open_table
@@ -56,19 +54,7 @@ def test_an_error_is_found_by_them(world: World, monkeypatch: pytest.MonkeyPatch
     wh = world.open()
     wh.refresh("reach")
     world.insert("hd")
-    honest = maintaining._stage_view
-
-    def planted(work, port, view):  # type: ignore[no-untyped-def]
-        staged = honest(work, port, view)
-        if view != "closure":
-            return staged
-        rows = pa.table({"src": ["h", "h", "h", "z"], "dst": ["d", "c", "g", "q"]})
-        for file in Path(staged.plus.path).glob("*.parquet"):
-            file.unlink()
-        pa.parquet.write_table(rows, f"{staged.plus.path}/part-0.parquet")
-        return replace(staged, plus=replace(staged.plus, rows=4))
-
-    monkeypatch.setattr(maintaining, "_stage_view", planted)
+    plant_in_closure(monkeypatch)
     with pytest.raises(foreset.VerificationFailed, match=r"closure\('z', 'q'\) was computed, but no rule derives it"):
         wh.refresh("reach")
     assert words(wh.read("reach.closure")) == closed(PAPER)
