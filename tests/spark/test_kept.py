@@ -55,6 +55,8 @@ def test_more_rows_than_expected_are_written(keeper: Keeper, monkeypatch: pytest
     assert keeper.keep(keeper.spark.range(4), 1).place is None
     piece = keeper.keep(keeper.spark.range(5), 1)
     assert (piece.rows, piece.frame.count(), folders(keeper)) == (5, 5, {"0"})
+    assert keeper.keep(keeper.spark.range(1), 1).place is not None, "after a wrong guess"
+    assert keeper.keep(keeper.spark.range(0), 0).place is None
 
 
 def test_what_is_not_read_any_more_is_deleted(keeper: Keeper) -> None:

@@ -87,7 +87,7 @@ class SparkBackend(Backend[Piece, CounterFrames]):
             return [Piece(raw if single else raw.distinct(), raw=raw, fragile=computed_places(part.rules))]
         if part.target.version is Version.HELD and _cannot_fail(part.rules):
             return [Piece(union(found))]  # read once, by the very next step, whose action computes it
-        most = expected(part.rules, self.versions)
+        most = expected(part.rules, self.versions, part.within)
         return [self._cut_without(union(found).distinct(), part.without, most, part.rules)]
 
     def _cut_without(

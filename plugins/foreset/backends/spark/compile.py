@@ -19,6 +19,7 @@ from foreset.backends.spark.terms import comparison, literal_column, term_column
 from foreset.ir.rules import Atom, Comparison, Let, Rule, Test, atoms, atoms_of, null_safe
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Var
+from foreset.ir.versions import Version
 from foreset.machine.literals import Condition, heads_of, places_of
 from foreset.store.types import column_names, spark_type
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 FANOUT = 10  # partners that a row is expected to find: only a guess
+CHANGES = {Version.PLUS, Version.MINUS, Version.DEL_NEXT, Version.RED_NEXT, Version.INS_NEXT, Version.FULL_NEXT}
 
 
 def derive(rule: Rule, frames: Frames, within: Ref | None = None) -> DataFrame | None:
@@ -39,15 +41,18 @@ def finds_copies(rule: Rule, frames: Frames) -> bool:
     return any(piece.copies for ref in found for stored in frames.stored_in(ref) for piece in frames.stored(stored))
 
 
-def expected(rules: Sequence[Rule], frames: Frames) -> int | None:
-    """How many rows rules may derive: a guess from the atoms that have fewest; None where nothing is known."""
+def expected(rules: Sequence[Rule], frames: Frames, within: Ref | None = None) -> int | None:
+    """How many rows rules may derive: those of `within` at most, else a guess from what has changed; None: many."""
+    if within is not None:
+        return frames.count(within)
     fewest = [_fewest(rule, frames) for rule in rules]
     return None if None in fewest else FANOUT * sum(rows or 0 for rows in fewest)
 
 
 def _fewest(rule: Rule, frames: Frames) -> int | None:
-    held = (atom for atom, negated in atoms_of(rule.body) if not negated)
-    known = (frames.count(Ref(atom.relation, atom.version)) for atom in held)
+    """Rows of the smallest change in a body. Whole states say nothing: every row may meet the one that a small has."""
+    changes = (atom for atom, negated in atoms_of(rule.body) if not negated and atom.version in CHANGES)
+    known = (frames.count(Ref(atom.relation, atom.version)) for atom in changes)
     return min((rows for rows in known if rows is not None), default=None)
 
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-AT_HAND = 10_000
+AT_HAND = 10_000  # so many rows come here at most
+DOUBT = 10  # after a wrong guess, so many times more rows are expected than is said
 CODEC = "lz4_raw"
 SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"  # where Spark writes down the types of a file
 
@@ -36,14 +37,16 @@ class Keeper:
     spark: SparkSession
     folder: str  # nobody else writes there
     _written: dict[str, int] = field(default_factory=dict)  # what was written where, and when
+    _doubt: int = 1
     _numbers: Iterator[int] = field(default_factory=count)
 
     def keep(self, frame: DataFrame, most: int | None = None) -> Piece:
         """One action. `most`: how many rows are expected; where few are and many come, it is begun anew."""
-        if most is not None and most <= AT_HAND:
+        if most is not None and most * self._doubt <= AT_HAND:
             rows = frame.limit(AT_HAND + 1).toArrow()
             if rows.num_rows <= AT_HAND:
                 return Piece(_put_back(self.spark, rows), rows.num_rows, computed=True)
+            self._doubt *= DOUBT
         place = join(self.folder, str(next(self._numbers)))
         frame.write.option("compression", CODEC).parquet(place)
         rows_written, schema = _counted(place)
