@@ -24,7 +24,7 @@ from foreset.errors import EvaluationError
 from foreset.explain.groups import SELF, base_reading, groups_rule
 from foreset.inverses.check import proven
 from foreset.ir.aggregates import BUILTINS, Kind, Upkeep
-from foreset.ir.program import Program, auxiliaries, is_hidden
+from foreset.ir.program import Program, is_hidden
 from foreset.ir.terms import Row
 from foreset.ir.types import Type
 from foreset.oracle.naive import evaluate
@@ -265,7 +265,7 @@ def test_hidden_views_are_named_by_what_they_hold() -> None:
     assert {view.name for view in c.program.views if is_hidden(view.name)} == names[0]
     assert c.layering is not None
     assert fingerprints(a.program, a.layering) == fingerprints(c.program, c.layering)
-    assert auxiliaries(a.program, "v") == tuple(view.name for view in a.program.views if view.hidden)
+    assert a.program.auxiliaries["v"] == tuple(view.name for view in a.program.views if view.hidden)
 
 
 def test_equal_looking_members_of_other_types_are_not_shared() -> None:

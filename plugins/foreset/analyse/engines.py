@@ -12,7 +12,7 @@ from dataclasses import replace
 from foreset.analyse.faults.strata import mixed_engines
 from foreset.analyse.graph import components, dependencies
 from foreset.diagnostics import Diagnostic, Span
-from foreset.ir.program import ENGINES, Program, View, auxiliaries
+from foreset.ir.program import ENGINES, Program, View
 
 _NOWHERE = Span("", 1, 1)
 _STRONGEST = ("spark", "duckdb", "auto")
@@ -37,7 +37,7 @@ def with_engines(program: Program, views: tuple[View, ...]) -> tuple[View, ...]:
             wanted[view.name] = {own for other in members if (own := _own(other, program))}
     whole = replace(program, views=views)
     for view in program.views:
-        for hidden in auxiliaries(whole, view.name):
+        for hidden in whole.auxiliaries[view.name]:
             wanted.setdefault(hidden, set()).update(wanted[view.name])
     return tuple(replace(view, engine=_strongest(wanted.get(view.name, ()))) for view in views)
 

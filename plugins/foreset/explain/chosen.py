@@ -7,7 +7,7 @@ from foreset.errors import UsageError
 from foreset.explain.plainly import for_people
 from foreset.explain.strata import StratumFacts, facts_of
 from foreset.explain.text import overview, stratum_text
-from foreset.ir.program import Program, auxiliaries, is_hidden
+from foreset.ir.program import Program, is_hidden
 from foreset.ir.strata import Layering
 
 
@@ -17,7 +17,7 @@ def strata_of(program: Program, layering: Layering, view: str = "") -> tuple[Str
     if not view:
         return strata
     names = [each.name for stratum in strata for each in stratum.views]
-    wanted = {view, *(auxiliaries(program, view) if view in names else ())}  # and what it is kept by
+    wanted = {view, *(program.auxiliaries[view] if view in names else ())}  # and what it is kept by
     if view not in names:
         names = [name for name in names if not is_hidden(name)]
         hint = did_you_mean(view, names, f"its views: {', '.join(names)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 
@@ -21,6 +22,7 @@ _WORDS = [(re.compile(rf"{_NAME}{kind}(?:~rows)?"), words) for kind, words, _ in
 _OF_ROWS = [(re.compile(rf"{_NAME}{kind}(?=\()"), words) for kind, _, words in _KINDS]
 
 
+@functools.lru_cache(maxsize=4096)
 def in_words(name: str) -> str:
     """A relation as people call it: `the groups of orders` for a hidden one, and its name for any other."""
     for pattern, words in _WORDS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from foreset.diagnostics import Span
 from foreset.ir.aggregates import Aggregation, Definition
@@ -31,7 +32,7 @@ class Column:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
     """A relation that Foreset reads and never writes: a Delta table, or a view of another group."""
 
@@ -44,7 +45,7 @@ class Source:
     span: Span | None = field(default=None, compare=False, repr=False)
     place_span: Span | None = field(default=None, compare=False, repr=False)  # of `table:` or `view:`
 
-    @property
+    @cached_property
     def key_places(self) -> tuple[int, ...]:
         """The places of the key among the columns; all of them where none is declared."""
         return tuple(i for i, column in enumerate(self.columns) if not self.key or column.name in self.key)
@@ -78,23 +79,6 @@ class View:
     span: Span | None = field(default=None, compare=False, repr=False)
     strategy_span: Span | None = field(default=None, compare=False, repr=False)
     engine_span: Span | None = field(default=None, compare=False, repr=False)
-
-
-def auxiliaries(program: Program, view: str) -> tuple[str, ...]:
-    """The hidden views by which `view` is kept, those that they read first."""
-    by_name = {one.name: one for one in program.views}
-    found: dict[str, None] = {}
-
-    def visit(name: str) -> None:
-        for rule in by_name[name].rules:
-            for atom, _ in atoms(rule):
-                read = atom.relation
-                if read in by_name and by_name[read].hidden and read != name and read not in found:
-                    visit(read)
-                    found[read] = None
-
-    visit(view)
-    return tuple(found)
 
 
 HIDDEN = "~"  # stands in the names of hidden views, and in no name that users can write
@@ -140,7 +124,7 @@ class UnitTest:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Program:
     """One spec file: one group, one DAG."""
 
@@ -161,10 +145,26 @@ class Program:
     span: Span | None = field(default=None, compare=False, repr=False)
     engine_span: Span | None = field(default=None, compare=False, repr=False)
 
-    @property
+    @cached_property
     def shown(self) -> tuple[View, ...]:
         """The views that users declared."""
         return tuple(view for view in self.views if not view.hidden)
+
+    @cached_property
+    def auxiliaries(self) -> Mapping[str, tuple[str, ...]]:
+        """By view, the hidden views by which it is kept, those that they read first."""
+        by_name = {view.name: view for view in self.views}
+
+        def visit(name: str, found: dict[str, None]) -> dict[str, None]:
+            for rule in by_name[name].rules:
+                for atom, _ in atoms(rule):
+                    read = atom.relation
+                    if read in by_name and by_name[read].hidden and read != name and read not in found:
+                        visit(read, found)
+                        found[read] = None
+            return found
+
+        return {name: tuple(visit(name, {})) for name in by_name}
 
     @property
     def rules(self) -> tuple[Rule, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import lru_cache
 
 from foreset.ir.program import Column
 from foreset.ir.reads import places_named
@@ -12,6 +12,7 @@ from foreset.ir.types import Type
 _WIDTHS = {"boolean": 1, "tinyint": 1, "smallint": 2, "int": 4, "float": 4, "date": 4, "string": 24, "binary": 32}
 _OTHERS, _LONG, _SHORT_DIGITS = 8, 16, 18
 _ELEMENTS = 8  # of an array, say
+REMEMBERED = 1024  # relations: what they are made of stays from refresh to refresh
 
 
 def width_of(kind: Type) -> int:
@@ -23,15 +24,17 @@ def width_of(kind: Type) -> int:
     return _WIDTHS.get(kind.name, _OTHERS)
 
 
-def row_width(columns: Iterable[Column]) -> int:
+@lru_cache(REMEMBERED)
+def row_width(columns: tuple[Column, ...]) -> int:
     """Bytes of a row in memory."""
     return sum(width_of(column.type) for column in columns)
 
 
+@lru_cache(REMEMBERED)
 def read_width(stratum: Stratum, relation: str, columns: tuple[Column, ...]) -> int:
     """Bytes of what the rules of a stratum read of a row."""
     places = places_named(relation, (rule for view in stratum.views for rule in view.rules))
-    return row_width(columns[place] for place in sorted(places)) or 1
+    return row_width(tuple(columns[place] for place in sorted(places))) or 1
 
 
 def amount(size: float) -> str:

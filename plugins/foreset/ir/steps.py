@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from foreset.ir.aggregates import Aggregation
 from foreset.ir.program import Helper
@@ -160,7 +161,7 @@ class Circles:
     source: Ref
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Spread:
     """PLUS and MINUS of `relation` := how the fixpoint of two other relations differs, FULL against OLD.
 
@@ -173,13 +174,13 @@ class Spread:
     needs: str
     key: tuple[int, ...]
 
-    @property
+    @cached_property
     def reads(self) -> tuple[Ref, ...]:
         """Both relations in both states."""
         names = dict.fromkeys((self.base, self.needs))
         return tuple(Ref(name, version) for version in (Version.OLD, Version.FULL) for name in names)
 
-    @property
+    @cached_property
     def writes(self) -> tuple[Ref, Ref]:
         """The differential."""
         return Ref(self.relation, Version.PLUS), Ref(self.relation, Version.MINUS)
@@ -223,7 +224,7 @@ class Phase:
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Procedure:
     """A strategy's translation of one stratum; it equals itself alone, as the stratum does."""
 
@@ -233,17 +234,17 @@ class Procedure:
     helpers: tuple[Helper, ...] = ()
     counted: tuple[str, ...] = ()  # views whose counters are up to date afterwards
 
-    @property
+    @cached_property
     def helper_types(self) -> dict[str, tuple[Type, ...]]:
         """The column types of the relations of its own."""
         return {helper.name: tuple(column.type for column in helper.columns) for helper in self.helpers}
 
-    @property
+    @cached_property
     def circles(self) -> Ref | None:
         """Where it puts the circles that it finds in the data, if it looks for them."""
         return next((step.target for step in self.steps if isinstance(step, Circles)), None)
 
-    @property
+    @cached_property
     def steps(self) -> tuple[Step, ...]:
         """All steps in order."""
         return tuple(step for phase in self.phases for step in phase.steps)

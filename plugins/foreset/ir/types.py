@@ -14,7 +14,7 @@ MAX_PRECISION = 38
 MIN_ADJUSTED_SCALE = 6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Type:
     """One column type; `precision` and `scale` for decimals, `element` for arrays."""
 
@@ -30,7 +30,7 @@ class Type:
             return f"array<{self.element}>"
         return self.name
 
-    @property
+    @functools.cached_property
     def is_integral(self) -> bool:
         """A whole number of 1, 2, 4 or 8 bytes."""
         return self.name in _INTEGRAL
@@ -40,7 +40,7 @@ class Type:
         """A number of any kind."""
         return self.name in _NUMERIC
 
-    @property
+    @functools.cached_property
     def is_fractional(self) -> bool:
         """A binary floating-point number."""
         return self.name in ("float", "double")
@@ -110,6 +110,7 @@ def bounded_decimal(precision: int, scale: int) -> Type:
     return decimal(MAX_PRECISION, max(MAX_PRECISION - whole, min(scale, MIN_ADJUSTED_SCALE)))
 
 
+@functools.lru_cache(maxsize=4096)
 def widen(left: Type, right: Type) -> Type | None:
     """The type in which values of both can be compared or kept; None when they do not mix."""
     if left == right:
@@ -135,6 +136,7 @@ def _widen_numbers(left: Type, right: Type) -> Type:
     return bounded_decimal(max(a.precision - a.scale, b.precision - b.scale) + scale, scale)
 
 
+@functools.lru_cache(maxsize=4096)
 def fits(value: Type, column: Type) -> bool:
     """True when every value of type `value` can be kept in `column` without loss of kind."""
     return widen(value, column) == column

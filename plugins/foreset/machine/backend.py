@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -43,8 +43,8 @@ class Backend(Protocol[P, C]):
     def patience(self) -> Patience:
         """How much a deletion may take before it is given up."""
 
-    def foresee(self, once: AbstractSet[Ref]) -> None:  # noqa: ARG002 - some compute everything at once
-        """What the next steps build in these versions has one reader, which may compute it."""
+    def foresee(self, once: Callable[[], AbstractSet[Ref]]) -> None:  # noqa: ARG002 - some compute everything at once
+        """What the next steps build in some versions has one reader, which may compute it; `once` says in which."""
         return
 
     def derive(self, part: Derivation) -> Sequence[P]:

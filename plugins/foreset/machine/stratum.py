@@ -138,7 +138,7 @@ def feed(task: Task, port: Port[L], places: Places[L]) -> None:
         port.count(view, places.counters(view))
     if task.staged:
         versions = port.backend.versions
-        port.backend.foresee(read_once(task.procedure.steps, task.results, versions.empty_unopened))
+        port.backend.foresee(lambda: read_once(task.procedure.steps, task.results, versions.empty_unopened))
 
 
 def run_phases(task: Task, port: Port[L], phases: Iterable[Phase]) -> None:

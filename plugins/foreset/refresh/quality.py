@@ -119,7 +119,7 @@ def _checked(context: Context, watch: Stopwatch) -> QualityRecord:
     ]
     for sheet in sheets:
         _plan(context, sheet)
-    docs = _run(context, sheets)
+    docs = _run(context, sheets) if sheets else None
     return summed({sheet.view.name: sheet.outcome for sheet in sheets}, watch.seconds, docs)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from foreset.ir.hidden import in_words
-from foreset.ir.program import Program, auxiliaries, is_hidden
+from foreset.ir.program import Program, is_hidden
 from foreset.plan import marks
 from foreset.plan.frozen import Request
 from foreset.plan.stages import Status
@@ -198,7 +198,7 @@ def _view_result(record: StratumRecord, view: str) -> ViewResult:
 def _with_auxiliaries(program: Program, name: str, views: Mapping[str, ViewResult]) -> ViewResult:
     """What was done for a view. Work on its hidden views counts as its own: nothing else reads them."""
     found = views[name]
-    below = [views[hidden] for hidden in auxiliaries(program, name)]
+    below = [views[hidden] for hidden in program.auxiliaries[name]]
     read = Counter[str]()
     for one in (found, *below):
         read.update(_in_words(one.rows_read))

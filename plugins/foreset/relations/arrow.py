@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, assert_never
 
@@ -82,6 +83,7 @@ def table_of(rows: Iterable[Row], columns: Sequence[Column]) -> pa.Table:
     return pa.table(arrays, schema=schema)
 
 
-def schema_of(columns: Sequence[Column]) -> pa.Schema:
+@functools.lru_cache(maxsize=1024)
+def schema_of(columns: tuple[Column, ...]) -> pa.Schema:
     """The Arrow schema of declared columns."""
     return arrow.schema_of(declared(columns))

@@ -6,6 +6,7 @@ types (decimals, time zones, small integers) stay as Delta has them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -78,12 +79,17 @@ def read_reference(layout: Layout, reference: str | None, schema: pa.Schema) -> 
 
 def schema_of(columns: Mapping[str, str]) -> pa.Schema:
     """The Arrow schema of declared columns (Spark type names), the same that Delta tables are read with."""
+    return _schema_of(tuple(columns.items()))
+
+
+@functools.lru_cache(maxsize=1024)
+def _schema_of(columns: tuple[tuple[str, str], ...]) -> pa.Schema:
     import json
 
     import pyarrow as pa
     from deltalake import Schema
 
-    return pa.schema(Schema.from_json(json.dumps(delta.delta_schema(columns))))
+    return pa.schema(Schema.from_json(json.dumps(delta.delta_schema(dict(columns)))))
 
 
 def difference(rows: pa.Table, less: pa.Table) -> pa.Table:

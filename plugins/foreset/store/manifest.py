@@ -14,6 +14,7 @@ import random
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, assert_never
 
 from foreset.errors import EnvironmentFault, Fenced
@@ -93,10 +94,10 @@ def history(root: str, group: str, *, upto: int | None = None, last: int | None 
     table = _opened(Layout(root, group))
     if table is None:
         return []
-    files = sorted(delta.listed_files(table, bounds=True), key=lambda file: int(file["max.seq"]))
+    files = sorted(delta.listed_files(table, bounds=True), key=itemgetter("max.seq"))
     wanted = [file for file in files if upto is None or file["min.seq"] <= upto]
     rows = _decoded(table, wanted[-last:] if last is not None else wanted)
-    return sorted((row for row in rows if upto is None or row.seq <= upto), key=lambda row: row.seq)
+    return sorted((row for row in rows if upto is None or row.seq <= upto), key=attrgetter("seq"))
 
 
 def at(root: str, group: str, seq: int) -> ManifestRow | None:
@@ -219,7 +220,7 @@ def _newest(table: DeltaTable) -> ManifestRow | None:
     files = delta.listed_files(table, bounds=True)
     last = max((file["max.seq"] for file in files), default=None)
     found = _decoded(table, [file for file in files if file["max.seq"] == last])
-    return max(found, key=lambda row: row.seq, default=None)
+    return max(found, key=attrgetter("seq"), default=None)
 
 
 def _of_refresh(table: DeltaTable, refresh_id: str) -> ManifestRow | None:

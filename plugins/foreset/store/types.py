@@ -17,6 +17,7 @@ _DUCK = {"tinyint": "TINYINT", "smallint": "SMALLINT", "int": "INTEGER", "bigint
          "timestamp": "TIMESTAMP", "timestamp_ntz": "TIMESTAMP"}  # fmt: skip
 
 
+@cache
 def column_names(width: int) -> tuple[str, ...]:
     """The names of a relation's columns where rules are evaluated, by position: nothing of a spec gets into a query."""
     return tuple(f"c{i}" for i in range(width))
@@ -39,6 +40,7 @@ def row_schema(kinds: Sequence[Type], names: Sequence[str] | None = None) -> Str
     return st.StructType([st.StructField(name, spark_type(kind)) for name, kind in pairs])
 
 
+@cache
 def arrow_type(kind: Type) -> pa.DataType:
     """The Arrow type of a column, timestamps without their zone, which is UTC."""
     import pyarrow as pa
@@ -48,6 +50,7 @@ def arrow_type(kind: Type) -> pa.DataType:
     return pa.list_(arrow_type(kind.element)) if kind.element else _arrow()[kind.name]
 
 
+@cache
 def duck_type(kind: Type) -> str:
     """The DuckDB type, in words of our own; both kinds of timestamp are UTC without a zone."""
     if kind.name == "decimal":

@@ -15,6 +15,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -99,7 +100,7 @@ class Pass:
     settled: Mapping[Goal, Table]
     decide_negation: bool
     tables: dict[Goal, Table] = field(default_factory=dict)
-    negated: dict[Goal, Keys] = field(default_factory=lambda: defaultdict(Keys))
+    negated: dict[Goal, Keys] = field(default_factory=partial(defaultdict, Keys))
     _passages: dict[tuple[int, Asked], Passage] = field(default_factory=dict)
     _goals: dict[Goal, list[Numbers]] = field(default_factory=dict)
     _news: dict[Goal, list[Numbers]] = field(default_factory=dict)

@@ -6,7 +6,7 @@ action, which counts its rows on the way (two where what it leaves out is large)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -72,8 +72,8 @@ class SparkBackend(Backend[Piece, CounterFrames]):
     def patience(self) -> giving_up.Patience:
         return giving_up.OF_SPARK
 
-    def foresee(self, once: AbstractSet[Ref]) -> None:
-        self.once = once
+    def foresee(self, once: Callable[[], AbstractSet[Ref]]) -> None:
+        self.once = once()
 
     def derive(self, part: Derivation) -> Sequence[Piece]:
         """One action for all rules, or none."""
