@@ -289,7 +289,7 @@ class Tables(Versions[Part]):
             self._count(table, table.rows)
 
     def _count(self, table: Table, rows: int | None) -> None:
-        if table.relation and rows:
+        if table.relation and rows is not None:
             self.rows_read[table.relation] = self.rows_read.get(table.relation, 0) + rows
 
     def _without_nulls(self, keys: Table, columns: Sequence[str]) -> frozenset[str]:
