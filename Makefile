@@ -18,6 +18,7 @@
 #   make test-airflow   every test against a live Airflow: kills, nights, loads
 #   make bench       every benchmark with its peers, one report (ARGS="--only B1,B6 --scale small|medium|full")
 #   make bench-spark   Foreset with every step in Spark beside Spark's own overwrite (ARGS="--factor 0.1,1,10 --engine auto")
+#   make bench-choice    what `auto` chooses after ten nights, beside every way that there is (ARGS="--without-spark")
 #   make bench-refresh   refreshes against recomputes of the same change alone (ARGS="--case B1 --scale medium")
 #   make test-install  the wheel in fresh environments outside the repository, one for each extra (needs the index)
 #   make lock        requirements.in -> requirements.txt

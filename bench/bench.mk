@@ -21,6 +21,11 @@ bench-lock: setup
 bench-refresh: setup
 	@$(BIN)/python -m bench.refresh $(ARGS)
 
+# What `auto` chooses after ten nights, beside every way that there is, such as ARGS="--rows 20000,2000000".
+.PHONY: bench-choice
+bench-choice: setup
+	@$(BIN)/python -m bench.choice $(ARGS)
+
 # Cost of aggregates as the base grows, such as ARGS="--sizes 10000,1000000 --engine spark".
 .PHONY: bench-aggregates
 bench-aggregates: setup

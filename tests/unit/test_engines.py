@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+from tests.cli_runner import foreset as command
 from tests.roads import CLOSURE, EDGE, World
 
 import foreset
 from foreset.backends.duckdb import budget
 from foreset.errors import EnvironmentFault, UsageError
 from foreset.ir.program import is_hidden
+from foreset.plan.cost import DUCKDB, SPARK
 from foreset.plan.fingerprint import fingerprints
-from foreset.plan.place import DUCKDB, SPARK, Place, deployed, told, wish
+from foreset.plan.place import RULE, Place, deployed, told, wish
+from foreset.reports.site import write_site
 from foreset.rewrite.pipeline import prepare
 from foreset.spec.load import load_text
 
@@ -92,6 +96,25 @@ def test_supports_follow_their_view() -> None:
 
 
 # ---------------------------------------------------------------- in a refresh, without a Spark
+def test_one_sentence_says_it_everywhere(world: World, tmp_path: Path) -> None:
+    world.spec(PLAIN)
+    options = ("--specs", str(world.specs), "--warehouse", world.root)
+    assert "last time" not in command("explain", "reach", *options).out
+    wh = world.open()
+    done = wh.refresh("reach").views["closure"]
+    assert re.fullmatch(r"\d+ bytes to read, \d+ bytes to hold, [\d.]+ GB of memory free", done.engine_reason)
+    sentence = f"in process: {done.engine_reason}"
+    assert f"last time   {sentence}" in command("explain", "reach", *options).out
+    (stratum,) = command("explain", "reach", "--json", *options).data["strata"]
+    assert (stratum["engine"], stratum["engine_reason"], stratum["ran"]) == ("auto", RULE, sentence)
+    assert f"recompute, {sentence}" in command("status", "reach", *options).out
+    (standing,) = command("status", "reach", "--json", *options).data
+    assert standing["views"]["closure"]["engine_reason"] == done.engine_reason
+    page, *_ = write_site(wh.layout("reach"), tmp_path / "site", world.specs, None)
+    assert f"I{sentence[1:]}." in page.read_text()
+    assert f"<dd>I{sentence[1:]}</dd>" in (tmp_path / "site" / "views" / "closure.html").read_text()
+
+
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     return World(str(tmp_path / "wh"), tmp_path / "specs", "nowhere")

@@ -1,4 +1,4 @@
-"""`foreset explain`: strata, strategies and maintenance rules, without data and without Spark."""
+"""`foreset explain`: strata, strategies and maintenance rules, without Spark and without reading a row."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def explain(
     svg: Svg = None,
     json: AsJson = False,
     specs: Specs = SPECS,
-    warehouse: Warehouse = WAREHOUSE,  # noqa: ARG001 - accepted everywhere; this command reads no table
+    warehouse: Warehouse = WAREHOUSE,
 ) -> None:
     """Show how views are kept up to date, and why.
 
@@ -49,13 +49,14 @@ def explain(
     """
     from foreset.cli.groups import ready
     from foreset.cli.output import say, say_json
-    from foreset.explain.chosen import strata_of
+    from foreset.explain.chosen import strata_of, with_past
     from foreset.explain.plainly import for_people
     from foreset.explain.text import overview
+    from foreset.questions.status import engines_of
 
     group, _, view = target.partition(".")
     found = ready(specs, group)
-    strata = strata_of(found.program, found.layering, view)
+    strata = with_past(strata_of(found.program, found.layering, view), engines_of(warehouse, group))
     if svg is not None:
         _write_picture(found, view, svg)
     wanted = steps or bool(strategy)

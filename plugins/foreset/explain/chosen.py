@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from foreset.diagnostics import did_you_mean
 from foreset.errors import UsageError
 from foreset.explain.plainly import for_people
@@ -23,6 +26,11 @@ def strata_of(program: Program, layering: Layering, view: str = "") -> tuple[Str
         hint = did_you_mean(view, names, f"its views: {', '.join(names)}")
         raise UsageError(f"there is no view `{view}` in group {program.group}", hint)
     return tuple(stratum for stratum in strata if wanted & {each.name for each in stratum.views})
+
+
+def with_past(strata: tuple[StratumFacts, ...], ran: Mapping[str, str]) -> tuple[StratumFacts, ...]:
+    """The same, with where each stratum ran in the newest refresh; `ran` says it by view."""
+    return tuple(replace(stratum, ran=ran.get(stratum.views[0].name, "")) for stratum in strata)
 
 
 def explained(program: Program, layering: Layering, view: str = "") -> list[str]:

@@ -97,6 +97,7 @@ class StratumFacts:
     groups: bool = False  # its only view holds groups
     engine: str = "auto"  # in process | spark | auto
     engine_reason: str = RULE
+    ran: str = ""  # where it ran in the newest refresh, and why
     supports: bool = False  # each derivation is kept as a row
     base: str = ""  # of views that aggregate: whether a refresh reads what they are made of
 

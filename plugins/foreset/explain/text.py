@@ -52,6 +52,8 @@ def stratum_text(stratum: StratumFacts) -> Iterator[str]:
         yield _fact("supports", "kept: each derivation is a row, which says what it stands on")
     yield _fact("laid out", "; ".join(_laid_out(view, alone=alone) for view in stratum.views))
     yield _fact("engine", told(stratum.engine, stratum.engine_reason))
+    if stratum.ran:
+        yield _fact("last time", stratum.ran)
     if stratum.base:
         yield _fact("base", stratum.base)
     declared = {view.declared for view in stratum.views}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from foreset.ir.program import is_hidden
+from foreset.plan.place import told
 from foreset.records.checks import QualityRecord, Verification
 from foreset.records.codec import EMPTY
 from foreset.store import delta, manifest
 from foreset.store.attempts import FailedAttempt, last_failure
 from foreset.store.holds import Hold, held
-from foreset.store.layout import Layout, table_path
+from foreset.store.layout import Layout, is_local, normal_root, table_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,18 @@ def standing(layout: Layout) -> Standing | Unrefreshed:
         last_attempt=failed,
         hold=held(layout),
     )
+
+
+def engines_of(warehouse: str, group: str) -> dict[str, str]:
+    """Where the newest refresh computed each view, hidden ones too, and why; by a look at a warehouse on this disk."""
+    root = normal_root(warehouse)
+    if not (is_local(root) and Path(root, "_foreset", group).is_dir()):
+        return {}
+    row = manifest.newest(root, group)
+    strata = row.extra.strata if row else ()
+    return {
+        view: told(one.engine, one.engine_reason or "") for one in strata if one.engine for view in one.views
+    }
 
 
 def _head(root: str, table: str) -> int | None:
