@@ -41,7 +41,7 @@ def places(root: Path) -> Mapping[str, Located]:
     signed.create(view, kinds)
     signed.append(view, every, gone.slice(0, 0), 1, txn(1))
     signed.append(view, gone.slice(0, 0), gone, 2, txn(2))
-    folder = stage(table_of(ROWS, COLUMNS), COLUMNS, str(root / "staged")).path
+    folder = stage((table_of(ROWS, COLUMNS),), COLUMNS, str(root / "staged")).path
     assert folder is not None
     here = Located("r", Version.CURRENT, COLUMNS, AtHand(ROWS))
     stays: frozenset[Row] = frozenset({(1, "x")})

@@ -44,6 +44,8 @@ POINTS = {
     "C10 verified, not committed": ("foreset.refresh.committing:commit", "before"),
     "C5 a view version published, not noted": ("foreset.store.write_once:_written", "after"),
     "C6 one view of two written": ("foreset.refresh.committing:_write_view", "after"),
+    "a file taken over, its log entry not written": ("foreset.store.files:give_name", "after"),
+    "all files of a view taken over, none in its log": ("foreset.store.write_once:taken_over", "after"),
     "C11 all written, manifest not": ("foreset.store.manifest:commit", "before"),
     "C12 manifest durable, answer lost": ("foreset.store.manifest:commit", "after"),
     "C14 committed, not published": ("foreset.refresh.committing:publish", "before"),

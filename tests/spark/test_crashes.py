@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-ALWAYS = ("C6", "C12")
+ALWAYS = ("C6", "C12", "all files")
 SEEDS = range(int(os.environ.get("FORESET_SEEDS", "5" if os.environ.get("FORESET_LONG") else "1")))
 CHOSEN = [point for point in POINTS if os.environ.get("FORESET_LONG") or point.startswith(ALWAYS)]
 NIGHTS = (("bc", "hd"), ("fe", "ga"), ("dc", "gh"), ("ab", "bx"), ("cg", "hf"))  # one edge goes, one comes

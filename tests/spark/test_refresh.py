@@ -70,7 +70,7 @@ def test_the_same_refresh_twice_is_one(world: World) -> None:
 def test_counters_are_written_anew_by_spark(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """In one version with the night's own change; the nights after go on from it."""
     monkeypatch.setattr("foreset.store.counters.FEW_LOG_FILES", 2)
-    monkeypatch.setattr("foreset.refresh.committing.IN_PROCESS_ROWS", -1)
+    monkeypatch.setattr("foreset.refresh.committing.COPIES", 1 << 60)
     wh = world.open()
     wh.refresh("reach")
     roads, files = set(PAPER.split()), []

@@ -99,7 +99,8 @@ def test_few_rows_are_left_as_they_are() -> None:
 def test_a_look_for_a_few_keys_skips_most_of_a_large_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stored in order by a first load, by a rewrite, and a night's rows too, whatever the order in the source."""
     monkeypatch.setenv("FORESET_ENGINE", "inproc")
-    monkeypatch.setattr("foreset.store.delta.ROW_GROUP", 10_000)
+    for module_ in ("backends.duckdb.tables", "store.delta"):
+        monkeypatch.setattr(f"foreset.{module_}.ROW_GROUP", 10_000)
     numbers = np.random.default_rng(1).permutation(120_000)
     root, specs = str(tmp_path / "lake"), tmp_path / "specs"
     specs.mkdir()

@@ -1,4 +1,7 @@
-"""Views, snapshots, gc, rollback, exports and events on a real disk, without Spark."""
+"""Views, snapshots, gc, rollback, exports and events on a real disk, without Spark.
+
+Each with rows that the commit writes, and with staged files that it takes over.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,7 @@ from foreset.store import (
     signed,
     write_once,
 )
+from foreset.store.laid import Laid, Part
 from foreset.store.layout import Layout
 from foreset.store.manifest import Committed, ManifestRow, SourcePin, ViewPin
 from foreset.store.snapshots import open_snapshot
@@ -37,9 +41,12 @@ COLUMNS = {"src": "string", "weight": "double"}
 SCHEMA = arrow.schema_of(COLUMNS)
 
 
-@pytest.fixture
-def layout(tmp_path: Path) -> Layout:
-    return Layout(str(tmp_path / "warehouse"), "reach")
+WRITTEN, TAKEN_OVER = "written", "taken over"
+
+
+@pytest.fixture(params=[WRITTEN, TAKEN_OVER])
+def layout(tmp_path: Path, request: pytest.FixtureRequest) -> Layout:
+    return Layout(str(tmp_path / request.param), "reach")
 
 
 def rows(*values: tuple) -> pa.Table:
@@ -50,13 +57,22 @@ def content(table: pa.Table) -> list[tuple]:
     return sorted((tuple(row.values()) for row in table.to_pylist()), key=repr)
 
 
+def given(run: epochs.Run, view: str, side: str, table: pa.Table) -> write_once.Rows:
+    """Rows as a commit has them: here, or in files of the run."""
+    folder = differentials.store(run, view, side, table)
+    if Path(run.layout.root).name == WRITTEN:
+        return table
+    return Laid((Part(run.layout.resolve(folder), table.num_rows),) if folder else (), COLUMNS)
+
+
 def stage(run: epochs.Run, view: str, plus: pa.Table, minus: pa.Table) -> ViewPin:
     """What the commit step does for one view."""
     layout, path = run.layout, run.layout.view(view)
     signed.create(path, COLUMNS)
+    sides = given(run, view, "plus", plus), given(run, view, "minus", minus)
     last = manifest.newest(layout.root, layout.group)
     pin = last.views[view].version if last and view in last.views else 0
-    written = write_once.write_once(run, path, pin, lambda txn: signed.append(path, plus, minus, run.seq, txn))
+    written = write_once.write_once(run, path, pin, lambda txn: signed.append(path, *sides, run.seq, txn))
     return ViewPin(layout.relative(path), written.table_id, written.version, COLUMNS,
                    rows=signed.describe(path, written.version).visible, inserted=plus.num_rows, deleted=minus.num_rows,
                    plus_ref=differentials.store(run, view, "plus", plus),
@@ -164,7 +180,7 @@ def test_an_append_that_slips_in_is_noticed_and_taken_out(layout: Layout) -> Non
         if not tries:
             signed.append(path, rows(("intruder", 0.0)), None, 9, write_once.Txn("other", 1, delta.Mark("other")))
         tries.append(txn)
-        signed.append(path, rows(("y", 2.0)), None, run.seq, txn)
+        signed.append(path, given(run, "a", "plus", rows(("y", 2.0))), None, run.seq, txn)
 
     written = write_once.write_once(run, path, 1, disturbed)
     assert len(tries) == 2

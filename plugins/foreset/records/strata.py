@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from foreset.records.codec import LEFT_OUT
 
+LAID = ".laid"  # how the names of folders end
+
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
@@ -14,6 +16,11 @@ class StagedFile:
 
     path: str | None = None
     rows: int = 0
+
+    @property
+    def laid(self) -> bool:
+        """Whether they lie as their table is to have them (store/laid.py): the name of the folder says it."""
+        return self.path is not None and self.path.endswith(LAID)
 
 
 @dataclass(frozen=True, slots=True)

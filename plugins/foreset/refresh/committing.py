@@ -6,10 +6,9 @@ import functools
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import TypeVar
 
-from foreset.ir.program import View
+from foreset.ir.program import Column, View
 from foreset.ir.strata import Stratum
 from foreset.ir.terms import Row
 from foreset.ir.versions import Version
@@ -23,18 +22,18 @@ from foreset.refresh.context import Context, Stopwatch
 from foreset.refresh.located import located, pin_of, record_of, staged_of
 from foreset.relations.arrow import table, table_of
 from foreset.relations.frames import frame
-from foreset.relations.located import COUNTERS, Folder, Located, declared, staged
+from foreset.relations.located import COUNTERS, Located, declared, staged
 from foreset.rewrite.edit_views import with_command, without_view
 from foreset.store import counters, exports, manifest, signed, write_once
 from foreset.store.capture.source_pin import RecordedPin
 from foreset.store.epochs import close_run
 from foreset.store.layout import is_local
 from foreset.store.rows import ManifestRow, StatePin, ViewPin
-from foreset.store.write_once import Rows, Txn, Written
+from foreset.store.types import rough_width
+from foreset.store.write_once import Read, Rows, Txn, Written
 
 P = TypeVar("P", ViewPin, StatePin)
-# Up to here rows are written without a Spark job: delta-rs takes a third of the time, but all of them into memory.
-IN_PROCESS_ROWS, IN_PROCESS_BYTES = 10_000_000, 64 << 20  # as staged: compressed
+COPIES = 6  # of rows in memory, while a table is written anew in this process; beyond, Spark does it
 WRITERS = 2  # tables that are written side by side: delta-rs and Spark leave Python alone meanwhile
 
 
@@ -76,7 +75,8 @@ def _written(context: Context, view: View, previous: ViewPin | None) -> Written:
         signed.create(path, declared(view.columns))
 
         def load(txn: Txn) -> None:
-            signed.load(path, _rows(context, plus, order, here=_few(context, plus)), seq, txn)
+            (rows,) = _rows(context, order, plus)
+            signed.load(path, rows, seq, txn)
 
         return write_once.write_once(run, path, None, load, absolute=True)
     path = context.layout.resolve(previous.path)
@@ -84,15 +84,14 @@ def _written(context: Context, view: View, previous: ViewPin | None) -> Written:
     if signed.Threshold().passed(extent, plus.rows or 0, minus.rows or 0):
 
         def rebase(txn: Txn) -> None:
-            here = _few(context, plus, minus) and previous.rows <= IN_PROCESS_ROWS
-            came, went = (None if one.empty else _rows(context, one, here=here) for one in (plus, minus))
+            here = _fits(context, view.columns, previous.rows, plus.rows, minus.rows)
+            came, went = (None if one.empty else _read(context, one, here=here) for one in (plus, minus))
             signed.rebase(path, previous.version, came, went, seq, txn, order)
 
         return write_once.write_once(run, path, previous.version, rebase, absolute=True)
 
     def append(txn: Txn) -> None:
-        here = _few(context, plus, minus)
-        came, went = (None if one.empty else _rows(context, one, order, here=here) for one in (plus, minus))
+        came, went = _rows(context, order, plus, minus)
         signed.append(path, came, went, seq, txn)
 
     return write_once.write_once(run, path, previous.version, append)
@@ -116,9 +115,18 @@ def _order(context: Context, view: View) -> tuple[str, ...]:
     return tuple(view.columns[place].name for place in laid_out(view.name, context.layering))
 
 
-def _rows(context: Context, one: Located, order: Sequence[str] = (), *, here: bool) -> Rows:
-    """What is to be written, in this process or in Spark."""
-    return signed.ordered(table(one) if here else frame(context.spark, one), order)
+def _rows(context: Context, order: Sequence[str], *changes: Located) -> tuple[Rows, ...]:
+    """What is to be written: files that lie as the table is to have them, or what earlier releases staged, read."""
+    laid = [one.laid for one in changes]
+    if None not in laid:
+        return tuple(one for one in laid if one is not None)
+    here = _fits(context, changes[0].columns, *(one.rows for one in changes))
+    return tuple(signed.ordered(_read(context, one, here=here), order) for one in changes)
+
+
+def _read(context: Context, one: Located, *, here: bool) -> Read:
+    """Rows that are to be written anew, in this process or in Spark."""
+    return table(one) if here else frame(context.spark, one)
 
 
 def _changes_of_counters(context: Context) -> dict[str, tuple[StatePin | None, StagedFile]]:
@@ -151,10 +159,12 @@ def _write_counters(context: Context, view: str, before: StatePin | None, change
     path = context.layout.state(view) if before is None else context.layout.resolve(before.path)
 
     def load(txn: Txn) -> None:
-        counters.load(path, _rows(context, change, order, here=_few(context, change)), seq, txn)
+        (rows,) = _rows(context, order, change)
+        counters.load(path, rows, seq, txn)
 
     def append(txn: Txn) -> None:
-        counters.append(path, _rows(context, change, here=_few(context, change)), seq, txn)
+        (rows,) = _rows(context, order, change)
+        counters.append(path, rows, seq, txn)
 
     if before is None:
         counters.create(path, declared(columns))
@@ -162,8 +172,8 @@ def _write_counters(context: Context, view: str, before: StatePin | None, change
     elif (extent := counters.describe(path, before.version, context.opened)).passed(changes.rows):
 
         def rebase(txn: Txn) -> None:
-            here = _few(context, change) and extent.rows <= IN_PROCESS_ROWS
-            counters.rebase(path, before.version, _rows(context, change, here=here), seq, txn, order)
+            here = _fits(context, change.columns, extent.rows, change.rows)
+            counters.rebase(path, before.version, _read(context, change, here=here), seq, txn, order)
 
         written = write_once.write_once(run, path, before.version, rebase, absolute=True)
     else:
@@ -256,11 +266,11 @@ def _pin(context: Context, view: View, written: Written, rows: int, staged: Stag
     )
 
 
-def _few(context: Context, *changes: Located) -> bool:
-    if not is_local(context.layout.root) or sum(one.rows or 0 for one in changes) > IN_PROCESS_ROWS:
-        return False
-    folders = [Path(one.place.path) for one in changes if isinstance(one.place, Folder)]
-    return sum(file.stat().st_size for folder in folders for file in folder.rglob("*.parquet")) <= IN_PROCESS_BYTES
+def _fits(context: Context, columns: Sequence[Column], *rows: int | None) -> bool:
+    """Whether so many rows may be taken into memory, to be written without a Spark job."""
+    width = rough_width([column.type for column in columns])
+    held = COPIES * width * sum(count or 0 for count in rows)
+    return is_local(context.layout.root) and held <= context.memory.lent
 
 
 @functools.cache

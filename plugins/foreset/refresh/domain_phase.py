@@ -76,7 +76,7 @@ def stage_change(context: Context, view: View, new: Set[Row], folder: tuple[str,
     old = set(arrow.rows(located(context, view.name, Version.OLD), context.opened))
 
     def staged(side: str, rows: Set[Row]) -> StagedFile:
-        return stage(arrow.table_of(rows, view.columns), view.columns, context.path(*folder, view.name, side))
+        return stage((arrow.table_of(rows, view.columns),), view.columns, context.path(*folder, view.name, side))
 
     return StagedView(staged("plus", new - old), staged("minus", old - new))
 

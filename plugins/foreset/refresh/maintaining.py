@@ -18,6 +18,7 @@ from foreset.plan import marks
 from foreset.plan.choose import Choice, Mode, free
 from foreset.plan.cost import DUCKDB, SPARK
 from foreset.plan.giving_up import GivenUp
+from foreset.plan.layout import laid_out
 from foreset.plan.place import Place, wish
 from foreset.plan.translate import keeps_counters, translate
 from foreset.records.events import EngineChosen, OfMachine, StratumBegun
@@ -177,7 +178,7 @@ def _keep(work: _Work, port: SparkPort, watch: Stopwatch) -> None:
 def _stage_view(work: _Work, port: Engine, view: str) -> StagedView:
     columns = work.context.view(view).columns
     plus, minus = (
-        port.stage(Ref(view, version), columns, work.path(view, side))
+        port.stage(Ref(view, version), columns, work.path(view, side), laid_out(view, work.context.layering))
         for side, version in (("plus", Version.PLUS), ("minus", Version.MINUS))
     )
     return StagedView(plus, minus)
@@ -185,7 +186,7 @@ def _stage_view(work: _Work, port: Engine, view: str) -> StagedView:
 
 def _stage_counters(work: _Work, port: Engine, view: str) -> StagedFile:
     columns = (*work.context.view(view).columns, *COUNTERS)
-    return port.stage_changes(view, columns, work.path(view, "counters"))
+    return port.stage_changes(view, columns, work.path(view, "counters"), laid_out(view, work.context.layering))
 
 
 def _circles(work: _Work, port: Engine) -> int:

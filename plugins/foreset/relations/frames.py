@@ -90,12 +90,12 @@ class SparkPort:
         with self.backend.explaining():
             return by_row([] if change is None else collected(change, kinds))
 
-    def stage(self, ref: Ref, columns: tuple[Column, ...], path: str) -> StagedFile:
-        """Write a version as a folder of parquet files."""
+    def stage(self, ref: Ref, columns: tuple[Column, ...], path: str, order: Sequence[int] = ()) -> StagedFile:
+        """Write a version as a folder of parquet files, in the order of the columns at these places."""
         with self.backend.explaining():
-            return stage_pieces(self.frames.stored(ref), columns, path)
+            return stage_pieces(self.frames.stored(ref), columns, path, order)
 
-    def stage_changes(self, view: str, columns: tuple[Column, ...], path: str) -> StagedFile:
+    def stage_changes(self, view: str, columns: tuple[Column, ...], path: str, order: Sequence[int] = ()) -> StagedFile:
         """The same for how counters have changed; where they are tallied by this write, rows are read from there."""
         from foreset.backends.spark.frames import Piece
 
@@ -103,7 +103,7 @@ class SparkPort:
         if change is None:
             return StagedFile()
         with self.backend.explaining():
-            file = stage_pieces((Piece(change),), columns, path)
+            file = stage_pieces((Piece(change),), columns, path, order)
         if (tallied := self.backend.tallied.pop(view, None)) is not None:
             written = pieces(self.frames.spark, staged(view, Version.CURRENT, columns, file))
             names = column_names(len(self.frames.schemas[view]))

@@ -20,6 +20,7 @@ from foreset.ir.versions import Version
 from foreset.records.captures import CaptureRecord
 from foreset.records.strata import StagedFile
 from foreset.store.capture.source_pin import RecordedPin
+from foreset.store.laid import Laid, Part
 from foreset.store.layout import Layout, change_folder
 from foreset.store.rows import SourcePin, ViewPin
 
@@ -54,6 +55,7 @@ class Folder:
     """Parquet files under the declared names: what was staged, or captured."""
 
     path: str
+    laid: bool = False  # in canonical form and in the order of the view's table (store/laid.py)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,16 @@ class Located:
         """Whether a row may stand there more than once: the table of a source has every copy."""
         base = self.place.base if isinstance(self.place, Composed) else self
         return self.key is None and isinstance(base.place, SourceAt)
+
+    @property
+    def laid(self) -> Laid | None:
+        """Its files, where they lie as a table of these columns has them."""
+        kinds = declared(self.columns)
+        if self.empty:
+            return Laid((), kinds)
+        if isinstance(self.place, Folder) and self.place.laid:
+            return Laid((Part(self.place.path, self.rows or 0),), kinds)
+        return None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -165,7 +177,8 @@ def of_source(
 
 def staged(relation: str, version: Version, columns: tuple[Column, ...], file: StagedFile) -> Located:
     """What was staged in the folder of the run."""
-    return Located(relation, version, columns, None if file.path is None else Folder(file.path), file.rows)
+    place = None if file.path is None else Folder(file.path, file.laid)
+    return Located(relation, version, columns, place, file.rows)
 
 
 def _columns(kinds: Mapping[str, str]) -> tuple[Column, ...]:

@@ -28,6 +28,7 @@ from foreset.relations.far import FarRelations
 from foreset.relations.located import AtHand, Composed, CountersAt, Folder, Located, SignedAt, SourceAt, by_row
 from foreset.relations.staged import stage
 from foreset.store import arrow
+from foreset.store.clustered import LEADING, MANY_ROWS
 from foreset.store.layout import table_path
 from foreset.store.types import column_names
 
@@ -84,16 +85,23 @@ class DuckDBPort:
         change, kinds = self._change(view), (*self.tables.schemas[view], BIGINT, BIGINT)
         return by_row([] if change is None else self.tables.fetch(change, kinds))
 
-    def stage(self, ref: Ref, columns: tuple[Column, ...], path: str) -> StagedFile:
-        """Write a version as a folder of parquet files."""
-        return self._staged(self.tables.whole(ref), columns, path)
+    def stage(self, ref: Ref, columns: tuple[Column, ...], path: str, order: Sequence[int] = ()) -> StagedFile:
+        """Write a version as a folder of parquet files, in the order of the columns at these places."""
+        return self._staged(self.tables.whole(ref), columns, path, order)
 
-    def stage_changes(self, view: str, columns: tuple[Column, ...], path: str) -> StagedFile:
+    def stage_changes(self, view: str, columns: tuple[Column, ...], path: str, order: Sequence[int] = ()) -> StagedFile:
         """The same for how counters have changed."""
-        return self._staged(self._change(view), columns, path)
+        return self._staged(self._change(view), columns, path, order)
 
-    def _staged(self, table: Table | None, columns: tuple[Column, ...], path: str) -> StagedFile:
-        return stage(self.tables.arrow(table), columns, path) if table is not None and table.rows else StagedFile()
+    def _staged(
+        self, table: Table | None, columns: tuple[Column, ...], path: str, order: Sequence[int]
+    ) -> StagedFile:
+        if table is None or not table.rows:
+            return StagedFile()
+        if table.rows < MANY_ROWS:
+            return stage((self.tables.arrow(table),), columns, path)
+        leading = [place for place in order if columns[place].type.element is None][:LEADING]
+        return stage(self.tables.batches(table, leading), columns, path)
 
     def _change(self, view: str) -> Table | None:
         return self.backend.counters[view].current() if view in self.backend.counters else None

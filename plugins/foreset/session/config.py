@@ -43,6 +43,8 @@ SESSION_CONF: Mapping[str, str] = {
     # A checkpointed frame that a plan reads twice gets new attribute ids, but its constraints keep the old ones where
     # nullability differs (Spark 4.1): a union above it then stops with "key not found".
     "spark.sql.constraintPropagation.enabled": "false",
+    # The other form, of 12 bytes, is left from Hive: it has no bounds, by which readers skip files and row groups.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # Else pins older than a week become unreadable (Delta 4.1 and later); our own gc decides instead.
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
 }

@@ -114,6 +114,15 @@ def canonical_table(rows: pa.Table) -> pa.Table:
     return rows
 
 
+def has_nan(rows: pa.Table) -> bool:
+    """Whether a column of floating point has a NaN; lists do not count."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    floats = [column for column in rows.columns if pa.types.is_floating(column.type)]
+    return any(pc.any(pc.is_nan(column)).as_py() for column in floats)
+
+
 def _canonical(array: pa.Array) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -11,13 +11,19 @@ if TYPE_CHECKING:
 ROWS = "rows"
 
 
-def write_seeing(frame: DataFrame, path: str, metrics: Mapping[str, Column], split: Iterable[str] = ()) -> Row:
-    """Write a frame anew, in a folder for each value of `split`, and return aggregates over all that was written."""
+def write_seeing(
+    frame: DataFrame, path: str, metrics: Mapping[str, Column], split: Iterable[str] = (), most_rows: int = 0
+) -> Row:
+    """Write a frame anew, in a folder for each value of `split`, and return aggregates over all that was written.
+
+    `most_rows`: so many go into one file (0: as many as there are).
+    """
     from pyspark.sql import Observation, Row
 
     seen = Observation()
     named = [value.alias(name) for name, value in metrics.items()]
-    frame.observe(seen, *named).write.mode("overwrite").partitionBy(*split).parquet(path)
+    writer = frame.observe(seen, *named).write.option("maxRecordsPerFile", most_rows)
+    writer.mode("overwrite").partitionBy(*split).parquet(path)
     found = seen.get
     if len(found) == len(metrics):
         return Row(**found)
@@ -27,8 +33,8 @@ def write_seeing(frame: DataFrame, path: str, metrics: Mapping[str, Column], spl
     return written
 
 
-def write_counting(frame: DataFrame, path: str) -> int:
-    """Write a frame anew, and return its number of rows."""
+def write_counting(frame: DataFrame, path: str, most_rows: int) -> int:
+    """Write a frame anew, so many rows into a file at most, and return its number of rows."""
     from pyspark.sql import functions as f
 
-    return int(write_seeing(frame, path, {ROWS: f.count(f.lit(1))})[ROWS])
+    return int(write_seeing(frame, path, {ROWS: f.count(f.lit(1))}, most_rows=most_rows)[ROWS])

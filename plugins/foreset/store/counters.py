@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from foreset.store import arrow, delta
 from foreset.store.canonical import canonical, same_row
+from foreset.store.laid import Laid
 from foreset.store.quoting import ticked
 from foreset.store.scans import table_at
 from foreset.store.signed import ordered
-from foreset.store.write_once import Rows, Txn, ensure_table, put
+from foreset.store.write_once import Read, Rows, Txn, ensure_table, put
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,6 +48,8 @@ def append(path: str, counts: Rows, seq: int, txn: Txn) -> None:
 def _entries(counts: Rows, seq: int) -> Rows:
     import pyarrow as pa
 
+    if isinstance(counts, Laid):
+        return counts.under({SEQ: seq})
     if isinstance(counts, pa.Table):
         return arrow.canonical_table(counts).append_column(SEQ, pa.array([seq] * counts.num_rows, pa.int64()))
     from pyspark.sql import functions as sf
@@ -83,11 +86,11 @@ def read(
     return _sums(entries, columns)
 
 
-def rebase(path: str, version: int, counts: Rows, seq: int, txn: Txn, order: Sequence[str]) -> None:
+def rebase(path: str, version: int, counts: Read, seq: int, txn: Txn, order: Sequence[str]) -> None:
     """Append and compact in one version: one entry for each row, none where both counters are zero."""
     import pyarrow as pa
 
-    kept: Rows
+    kept: Read
     if isinstance(counts, pa.Table):
         stored = arrow.read_plain(path, version, counts.column_names).cast(counts.schema)
         kept = _summed(pa.concat_tables([stored, arrow.canonical_table(counts)]))

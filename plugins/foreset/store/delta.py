@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from foreset.errors import ForesetError
 from foreset.store.clustered import ROW_GROUP
@@ -22,7 +22,8 @@ from foreset.store.layout import is_local, join, normal_root
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from deltalake import CommitProperties, DeltaTable
+    from deltalake import CommitProperties, DeltaTable, Schema
+    from deltalake.transaction import AddAction
 
     from foreset.store.protocol import TableCommit
 
@@ -42,6 +43,7 @@ SIGN, SEQ = "_sign", "_seq"  # hidden columns of a view: +1 came, -1 went, and i
 # For DuckDB: the refresh that wrote an entry, by its file's own folder (see `entries_in`).
 SEQ_OF_ENTRY = f"""CAST(regexp_extract("the file", '{SEQ}=([0-9]+)/[^/]*$', 1) AS BIGINT) AS {SEQ}"""
 MARK = "userMetadata"  # Spark writes its commit note under this name; our deltalake commits do the same
+Arrow: TypeAlias = "pa.Table | pa.RecordBatchReader"
 OpenAt = Callable[[str, int], "DeltaTable | None"]  # a table at a version; None when there is none
 
 
@@ -237,6 +239,19 @@ def delta_schema(columns: Mapping[str, str]) -> dict[str, Any]:
     return {"type": "struct", "fields": [{**field, "nullable": True, "metadata": {}} for field in fields]}
 
 
+def other_schema(table: DeltaTable, columns: Mapping[str, str]) -> Schema | None:
+    """What the schema of a table would be with these columns before those it is partitioned by; None if they are it."""
+    from deltalake import Schema
+
+    parts, wanted = set(table.metadata().partition_columns), delta_schema(columns)["fields"]
+    stored = json.loads(table.schema().to_json())["fields"]
+    kept = [field for field in stored if field["name"] in parts]
+    here = {field["name"]: field["type"] for field in stored if field["name"] not in parts}
+    if here == {field["name"]: field["type"] for field in wanted}:
+        return None
+    return Schema.from_json(json.dumps({"type": "struct", "fields": [*wanted, *kept]}))
+
+
 _RENAMED = {"tinyint": "byte", "smallint": "short", "int": "integer", "bigint": "long"}
 
 
@@ -256,13 +271,13 @@ def append_exactly(table: DeltaTable, data: pa.Table, mark: Mark, transactions: 
     return _write_exactly(table, data, mark, transactions, replace=False)
 
 
-def replace_exactly(table: DeltaTable, data: pa.Table, mark: Mark, transactions: Mapping[str, int]) -> int:
+def replace_exactly(table: DeltaTable, data: Arrow, mark: Mark, transactions: Mapping[str, int]) -> int:
     """Replace rows and columns, as the version right after the one that `table` is at."""
     return _write_exactly(table, data, mark, transactions, replace=True)
 
 
 def _write_exactly(
-    table: DeltaTable, data: pa.Table, mark: Mark, transactions: Mapping[str, int], *, replace: bool
+    table: DeltaTable, data: Arrow, mark: Mark, transactions: Mapping[str, int], *, replace: bool
 ) -> int:
     from deltalake import WriterProperties, write_deltalake
     from deltalake.exceptions import CommitFailedError
@@ -280,11 +295,20 @@ def _write_exactly(
 
 def bump(table: DeltaTable, mark: Mark, transactions: Mapping[str, int]) -> int:
     """A commit without rows that only raises transaction numbers, right after the version of `table`."""
+    return add_exactly(table, (), mark, transactions, replace=False)
+
+
+def add_exactly(
+    table: DeltaTable, files: Sequence[AddAction], mark: Mark, transactions: Mapping[str, int], *, replace: bool
+) -> int:
+    """Add files that lie in the folder of `table`, beside those that are there or instead of all; `Moved` as above."""
     from deltalake.exceptions import CommitFailedError
 
     expected = table.version() + 1
+    mode, parts = "overwrite" if replace else "append", table.metadata().partition_columns
+    note = properties(mark, transactions)
     try:
-        table.create_write_transaction([], "append", table.schema(), commit_properties=properties(mark, transactions))
+        table.create_write_transaction(list(files), mode, table.schema(), partition_by=parts, commit_properties=note)
     except CommitFailedError as error:
         raise Moved(str(error)) from error
     sync_file(commit_file(table.table_uri, expected))

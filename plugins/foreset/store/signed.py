@@ -20,9 +20,10 @@ from foreset.store import arrow, delta
 from foreset.store.canonical import canonical, same_row, without
 from foreset.store.clustered import clustered
 from foreset.store.delta import SEQ, SIGN
+from foreset.store.laid import Laid
 from foreset.store.quoting import ticked
 from foreset.store.scans import table_at
-from foreset.store.write_once import Rows, Txn, ensure_table, put
+from foreset.store.write_once import Read, Rows, Txn, ensure_table, put
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -84,11 +85,11 @@ def load(path: str, rows: Rows, seq: int, txn: Txn) -> None:
 
 
 def append(path: str, plus: Rows | None, minus: Rows | None, seq: int, txn: Txn) -> None:
-    """Append one refresh's exact differential, as one version; both sides are here, or both in Spark."""
+    """Append one refresh's exact differential, as one version; both sides are of one kind."""
     parts = [_signed(rows, sign, seq) for rows, sign in ((plus, 1), (minus, -1)) if not _known_empty(rows)]
     if not parts:
         raise ValueError("an empty differential is not written at all")
-    put(reduce(_both, parts), path, txn, (SIGN, SEQ), anew=False)
+    put(reduce(_beside, parts), path, txn, (SIGN, SEQ), anew=False)
 
 
 def read(
@@ -112,14 +113,14 @@ def read(
 
 
 def rebase(
-    path: str, version: int, plus: Rows | None, minus: Rows | None, seq: int, txn: Txn, order: Sequence[str] = ()
+    path: str, version: int, plus: Read | None, minus: Read | None, seq: int, txn: Txn, order: Sequence[str] = ()
 ) -> None:
     """Append and compact in one version: what a refresh does when the threshold is passed."""
     import pyarrow as pa
 
     some = plus if plus is not None else minus
     assert some is not None, "an empty differential is not written at all"
-    rows: Rows
+    rows: Read
     if isinstance(some, pa.Table):
         rows = arrow.read(path, version, some.column_names).cast(some.schema)
         rows = rows if minus is None else arrow.difference(rows, minus)
@@ -129,7 +130,7 @@ def rebase(
     load(path, ordered(rows if plus is None else _both(rows, plus), order), seq, txn)
 
 
-def ordered(rows: Rows, order: Sequence[str]) -> Rows:
+def ordered(rows: Read, order: Sequence[str]) -> Read:
     """Rows, or each file of them, in the order of these columns: what is looked up together lies together."""
     import pyarrow as pa
 
@@ -158,6 +159,8 @@ def describe(path: str, version: int, open_at: delta.OpenAt = delta.open_table) 
 def _signed(rows: Rows, sign: int, seq: int) -> Rows:
     import pyarrow as pa
 
+    if isinstance(rows, Laid):
+        return rows.under({SIGN: sign, SEQ: seq})
     if isinstance(rows, pa.Table):
         data = arrow.canonical_table(rows).append_column(SIGN, pa.array([sign] * rows.num_rows, pa.int8()))
         return data.append_column(SEQ, pa.array([seq] * rows.num_rows, pa.int64()))
@@ -167,7 +170,15 @@ def _signed(rows: Rows, sign: int, seq: int) -> Rows:
     return rows.select(*canonical(rows, rows.columns), *marks)
 
 
-def _both(one: Rows, other: Rows) -> Rows:
+def _beside(one: Rows, other: Rows) -> Rows:
+    if isinstance(one, Laid):
+        assert isinstance(other, Laid), "both sides are of one kind"
+        return one.beside(other)
+    assert not isinstance(other, Laid), "both sides are of one kind"
+    return _both(one, other)
+
+
+def _both(one: Read, other: Read) -> Read:
     import pyarrow as pa
 
     return pa.concat_tables([one, other]) if isinstance(one, pa.Table) else one.unionByName(other)

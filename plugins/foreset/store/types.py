@@ -58,6 +58,14 @@ def duck_type(kind: Type) -> str:
     return f"{duck_type(kind.element)}[]" if kind.element else _DUCK[kind.name]
 
 
+_BYTES = {"boolean": 1, "tinyint": 1, "smallint": 2, "int": 4, "float": 4, "date": 4, "decimal": 16}
+
+
+def rough_width(kinds: Sequence[Type]) -> int:
+    """About how many bytes a row takes, before anything is compressed."""
+    return sum(32 if kind.element or kind.name in ("string", "binary") else _BYTES.get(kind.name, 8) for kind in kinds)
+
+
 @cache
 def _spark() -> Mapping[str, DataType]:
     from pyspark.sql import types as st

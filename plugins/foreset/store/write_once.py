@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 from foreset.errors import EnvironmentFault
 from foreset.store import delta, manifest
 from foreset.store.files import read_commit
+from foreset.store.laid import Laid, batches, taken_over
 from foreset.store.protocol import (
     TRIES_PER_EPOCH,
     Refused,
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 
     from foreset.store.epochs import Run
 
-Rows: TypeAlias = "pa.Table | DataFrame"  # in this process, or in Spark
+Read: TypeAlias = "pa.Table | DataFrame"  # in this process, or in Spark
+Rows: TypeAlias = "Read | Laid"  # or in files that need not be written again
 MAX_TRIES = 20
 RECENT = 50
 
@@ -84,7 +86,9 @@ def put(rows: Rows, path: str, txn: Txn, partition_by: Sequence[str], *, anew: b
     """Write rows as one version, beside those that are there or instead of all; what is here needs no Spark job."""
     import pyarrow as pa
 
-    if not isinstance(rows, pa.Table):
+    if isinstance(rows, Laid):
+        _put_files(rows, path, txn, anew=anew)
+    elif not isinstance(rows, pa.Table):
         writer = rows.write.format("delta").mode("overwrite" if anew else "append").partitionBy(*partition_by)
         writer = writer.options(**txn.options())
         (writer.option("overwriteSchema", "true") if anew else writer).save(path)
@@ -94,6 +98,19 @@ def put(rows: Rows, path: str, txn: Txn, partition_by: Sequence[str], *, anew: b
         table = txn.target(path)
         schema = pa.schema(table.schema())
         delta.append_exactly(table, rows.select(schema.names).cast(schema), txn.mark, {txn.app_id: txn.version})
+
+
+def _put_files(rows: Laid, path: str, txn: Txn, *, anew: bool) -> None:
+    """Take files over; where a rebuild has other columns, delta-rs writes them: it changes the table as well."""
+    import pyarrow as pa
+
+    table, numbers = txn.target(path), {txn.app_id: txn.version}
+    wanted = delta.other_schema(table, rows.columns)
+    if wanted is None:
+        delta.add_exactly(table, taken_over(rows, path, txn.mark.token), txn.mark, numbers, replace=anew)
+        return
+    assert anew, f"the columns of {path} are not those of what is appended"
+    delta.replace_exactly(table, batches(rows, pa.schema(wanted)), txn.mark, numbers)
 
 
 def write_once(

@@ -8,7 +8,7 @@ our own (`t1`, `c0` ...), constants are bound: nothing of a spec gets into a tex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +22,7 @@ from foreset.ir.types import Type
 from foreset.machine.versions import Versions
 from foreset.store import delta
 from foreset.store.arrow_values import to_arrow
+from foreset.store.clustered import ROW_GROUP
 from foreset.store.types import column_names
 
 if TYPE_CHECKING:
@@ -220,6 +221,16 @@ class Tables(Versions[Part]):
     def arrow(self, table: Table) -> pa.Table:
         """The rows of a table as Arrow."""
         return self.connection.table(table.name).to_arrow_table()
+
+    def batches(self, table: Table, order: Sequence[int]) -> Iterator[pa.Table]:
+        """The same, a row group at a time, in the order of the columns at these places: never all of them at once."""
+        import pyarrow as pa
+
+        by = ", ".join(f"c{place}" for place in order)
+        ordered = f"SELECT * FROM {table.name}{' ORDER BY ' if by else ''}{by}"
+        rows = self.connection.sql(ordered)
+        for batch in rows.to_arrow_reader(ROW_GROUP):
+            yield pa.Table.from_batches([batch])
 
     # ------------------------------------------------------------ what lies outside
     def look(self, table: Table, keys: Table, pairs: Sequence[tuple[str, str, bool]], where: Sql = Sql("")) -> Table:
