@@ -221,12 +221,17 @@ def test_a_rebuild_with_other_columns_changes_the_table(layout: Layout, kinds: d
     assert arrow.read(before, 1, ["a"])["a"].to_pylist() == [1], "old versions stay"
 
 
-def test_an_answer_that_was_lost_is_found_and_files_are_not_added_twice(layout: Layout) -> None:
+def begun(layout: Layout) -> tuple[epochs.Run, str, Laid]:
+    """A first load of two rows, staged but not committed."""
     kinds, path = {"a": "bigint"}, layout.view("v")
-    rows = laid(layout, kinds, [pa.table({"c0": [1, 2]})])
     run = epochs.open_run(layout, "r1", lambda _: {})
     assert isinstance(run, epochs.Run)
     signed.create(path, kinds)
+    return run, path, laid(layout, kinds, [pa.table({"c0": [1, 2]})])
+
+
+def test_an_answer_that_was_lost_is_found_and_files_are_not_added_twice(layout: Layout) -> None:
+    run, path, rows = begun(layout)
 
     def lost(txn: write_once.Txn) -> None:
         signed.load(path, rows, run.seq, txn)
@@ -241,11 +246,7 @@ def test_an_answer_that_was_lost_is_found_and_files_are_not_added_twice(layout: 
 def test_a_try_that_ends_before_its_log_entry_leaves_files_that_nobody_reads(
     layout: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kinds, path = {"a": "bigint"}, layout.view("v")
-    rows = laid(layout, kinds, [pa.table({"c0": [1, 2]})])
-    run = epochs.open_run(layout, "r1", lambda _: {})
-    assert isinstance(run, epochs.Run)
-    signed.create(path, kinds)
+    run, path, rows = begun(layout)
 
     def write(txn: write_once.Txn) -> None:
         signed.load(path, rows, run.seq, txn)
