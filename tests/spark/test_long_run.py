@@ -25,6 +25,10 @@ def test_ten_refreshes_leave_nothing_behind(
     world: World, spark_handle: SessionHandle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cutting, "AT_HAND", -1)  # so that there is something to release
+    held = spark_handle.spark.range(9).persist()
+    held.count()
+    assert alive(spark_handle.warehouse).blocks > 0, "it sees blocks where there are some"
+    held.unpersist(blocking=True)
     wh, seen = world.open(), {}
     for number in range(1, REFRESHES + 1):
         wh.refresh("reach", verify="off")

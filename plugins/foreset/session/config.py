@@ -29,6 +29,17 @@ MEGABYTES_PER_CORE = 1280
 # parts that fit into memory. Each part costs a little even where it is empty: 16 made small steps dearer by half.
 SHUFFLE_SHARE = 4
 
+# What Spark remembers of its work for pages that nobody sees: by itself a thousand jobs and a hundred thousand tasks,
+# and with them half of what each refresh leaves in the heap of a warm server.
+REMEMBERED: Mapping[str, str] = {
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "200",
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.connect.ui.retainedSessions": "5",
+    "spark.connect.ui.retainedStatements": "10",
+}
+
 SESSION_CONF: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",  # arithmetic that fails stops the refresh
@@ -118,6 +129,7 @@ def jvm_conf(settings: Settings, jars: JarSet, scratch: Path, master: str) -> di
         "spark.driver.bindAddress": LOOPBACK,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        **REMEMBERED,
         "spark.sql.shuffle.partitions": str(SHUFFLE_SHARE * settings.tasks()),
         "spark.databricks.delta.snapshotPartitions": "1",  # 50 by default: 50 tasks to read a tiny log
         "spark.scheduler.mode": "FAIR",  # strata of one refresh run side by side
