@@ -21,6 +21,7 @@ FIXED: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "arithmetic that fails has to stop the refresh",
     "spark.sql.runSQLOnFiles": "no text of a spec may open a file",
     "spark.sql.constraintPropagation.enabled": "with it Spark 4.1 stops at some unions with `key not found`",
+    "spark.sql.parquet.outputTimestampType": "files become those of tables, where readers skip by their bounds",
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration":
         "versions that the manifest pins have to stay readable",
     "spark.sql.catalogImplementation": _CATALOG,
