@@ -24,6 +24,8 @@ UNDONE = 2  # times the seconds of what was done instead: so long would it have 
 NO_WAYS = ("skip", "ask", "give", "constrain")  # where nothing is chosen
 
 Records = Sequence[StratumSummary]
+Views = tuple[str, ...]
+Way = tuple[str, str]  # a strategy and an engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +33,6 @@ class _Point:
     size: int
     seconds: float
     nights: int
-
-
-Views = tuple[str, ...]
-Way = tuple[str, str]  # a strategy and an engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +94,7 @@ def _points(past: Sequence[Records]) -> dict[Views, dict[Way, list[_Point]]]:
     return found
 
 
-def _said_by(record: StratumSummary) -> Iterable[tuple[tuple[str, str], int, float]]:
+def _said_by(record: StratumSummary) -> Iterable[tuple[Way, int, float]]:
     """The ways that a record tells of: the one that was gone, and those that turned out too much."""
     engine, building = record.engine or DUCKDB, record.strategy == "recompute"
     if building:
