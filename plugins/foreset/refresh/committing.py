@@ -81,7 +81,7 @@ def _written(context: Context, view: View, previous: ViewPin | None) -> Written:
         return write_once.write_once(run, path, None, load, absolute=True)
     path = context.layout.resolve(previous.path)
     extent = signed.describe(path, previous.version, context.opened)
-    if signed.Threshold().passed(extent, plus.rows or 0, minus.rows or 0):
+    if signed.Threshold().passed(extent, plus.rows or 0, minus.rows or 0, _files(plus, minus)):
 
         def rebase(txn: Txn) -> None:
             here = _fits(context, view.columns, previous.rows, plus.rows, minus.rows)
@@ -122,6 +122,11 @@ def _rows(context: Context, order: Sequence[str], *changes: Located) -> tuple[Ro
         return tuple(one for one in laid if one is not None)
     here = _fits(context, changes[0].columns, *(one.rows for one in changes))
     return tuple(signed.ordered(_read(context, one, here=here), order) for one in changes)
+
+
+def _files(*changes: Located) -> int:
+    """How many files a commit of these adds to a table."""
+    return sum(1 if one.laid is None else one.laid.files for one in changes if not one.empty)
 
 
 def _read(context: Context, one: Located, *, here: bool) -> Read:
@@ -169,7 +174,7 @@ def _write_counters(context: Context, view: str, before: StatePin | None, change
     if before is None:
         counters.create(path, declared(columns))
         written = write_once.write_once(run, path, None, load, absolute=True)
-    elif (extent := counters.describe(path, before.version, context.opened)).passed(changes.rows):
+    elif (extent := counters.describe(path, before.version, context.opened)).passed(changes.rows, _files(change)):
 
         def rebase(txn: Txn) -> None:
             here = _fits(context, change.columns, extent.rows, change.rows)

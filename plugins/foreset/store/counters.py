@@ -147,10 +147,11 @@ class Extent:
         """All entries."""
         return self.base_rows + self.log_rows
 
-    def passed(self, more: int) -> bool:
-        """Whether the appended entries, with `more` to come, outweigh the base or lie in too many files."""
+    def passed(self, more: int, files: int = 1) -> bool:
+        """Whether the appended entries, with `more` in so many files to come, outweigh the base or lie in too many."""
         most_files = FEW_LOG_FILES if self.rows + more <= LEAST_ROWS else LOG_FILES
-        return self.log_files + 1 > most_files or self.log_rows + more > LOG_RATIO * max(self.base_rows, LEAST_ROWS)
+        many = self.log_files + files > most_files
+        return many or self.log_rows + more > LOG_RATIO * max(self.base_rows, LEAST_ROWS)
 
 
 def describe(path: str, version: int, open_at: delta.OpenAt = delta.open_table) -> Extent:

@@ -45,6 +45,11 @@ class Laid:
         """The same rows, all with these values of partition columns."""
         return replace(self, parts=tuple(replace(part, partition=partition) for part in self.parts))
 
+    @property
+    def files(self) -> int:
+        """How many files there are."""
+        return sum(len(names_in(part.folder)) for part in self.parts)
+
     def beside(self, other: Laid) -> Laid:
         """These rows and others of the same columns."""
         return replace(self, parts=(*self.parts, *other.parts))

@@ -58,8 +58,8 @@ class Threshold:
     least_rows: int = 20_000  # below this, ratios do not matter
     few_log_files: int = 50  # so many where all is so small: writing it anew costs less than one file more each night
 
-    def passed(self, extent: Extent, plus: int = 0, minus: int = 0) -> bool:
-        """Whether the table, with `plus` and `minus` more rows, should be compacted."""
+    def passed(self, extent: Extent, plus: int = 0, minus: int = 0, files: int = 0) -> bool:
+        """Whether the table, with `plus` and `minus` more rows in so many files, should be compacted."""
         minus_rows = extent.minus_rows + minus
         appended = extent.plus_rows - extent.base_rows + plus + minus_rows
         floor = max(extent.base_rows, self.least_rows)
@@ -68,7 +68,7 @@ class Threshold:
         return (
             minus_rows > self.minus_ratio * floor
             or appended > self.log_ratio * floor
-            or extent.log_files + (plus > 0) + (minus > 0) > most_files
+            or extent.log_files + max(files, (plus > 0) + (minus > 0)) > most_files
         )
 
 
