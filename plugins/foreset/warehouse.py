@@ -264,10 +264,11 @@ class Warehouse:
     def explain(self, group: str) -> Shown:
         """How the views of a group, or `group.view`, are kept up to date, and why so."""
         from foreset.explain.chosen import explained
+        from foreset.questions.status import engines_of
         from foreset.refresh.context import read_spec
 
         name, _, view = group.partition(".")
-        return Shown("\n".join(explained(*read_spec(*self.spec(name)), view)))
+        return Shown("\n".join(explained(*read_spec(*self.spec(name)), view, engines_of(self.root, name))))
 
     def gc(self, group: str, keep: int = 10, *, dry_run: bool = False) -> Collected:
         """Delete what no kept or leased refresh needs; with `dry_run` say what would go."""

@@ -33,9 +33,9 @@ def with_past(strata: tuple[StratumFacts, ...], ran: Mapping[str, str]) -> tuple
     return tuple(replace(stratum, ran=ran.get(stratum.views[0].name, "")) for stratum in strata)
 
 
-def explained(program: Program, layering: Layering, view: str = "") -> list[str]:
-    """What `foreset explain` prints, line by line."""
-    strata = for_people(strata_of(program, layering, view), program)
+def explained(program: Program, layering: Layering, view: str, ran: Mapping[str, str]) -> list[str]:
+    """What `foreset explain` prints, line by line; `ran` as for `with_past`."""
+    strata = for_people(with_past(strata_of(program, layering, view), ran), program)
     lines = [] if view else [*overview(program.group, strata), ""]
     for stratum in strata:
         lines += [*stratum_text(stratum), ""]
