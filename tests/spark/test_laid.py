@@ -40,7 +40,8 @@ def test_no_value_is_skipped_by_what_the_log_says_of_files_of_spark(
     source = pa.table([pa.array(padded[name], schema.field(name).type) for name in KINDS], schema=schema)
     pq.write_table(source, tmp_path / "source.parquet")
     there, columns = spark.read.parquet(str(tmp_path / "source.parquet")), columns_of(KINDS)
-    port, ref = spark_port(spark, {"v": tuple(column.type for column in columns)}), Ref("v", Version.PLUS)
+    kinds, ref = {"v": tuple(column.type for column in columns)}, Ref("v", Version.PLUS)
+    port = spark_port(spark, kinds, f"{warehouse}/kept")
     names = [f"c{i}" for i in range(len(KINDS))]
     values = there.collect()
     ones = (spark.createDataFrame([row], there.schema).toDF(*names) for row in values)
