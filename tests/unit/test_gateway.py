@@ -50,12 +50,13 @@ def test_port_and_secret_are_read_and_the_end_of_the_pipe_ends_it(spark_home: Pa
     assert pid == session == str(gateway.process.pid), "its own session: Ctrl-C is not for it"
 
 
-def test_settings_become_arguments(spark_home: Path, log: Path) -> None:
-    submitting(spark_home, 'printf "%s\\n" "$@"; exit 1')
+def test_settings_are_a_file_that_only_spark_is_told_of(spark_home: Path, log: Path) -> None:
+    """There may be secrets among them, and everybody sees the arguments of a process."""
+    submitting(spark_home, 'echo "$1" "$3"; stat -c %a "$(dirname "$2")"; cat "$2"; exit 1')
     with log.open("ab") as out, pytest.raises(OSError, match="ended with 1"):
         start_gateway({"spark.a": "x y", "spark.b": "1"}, out)
     first = log.read_text().partition("it ended")[0]
-    assert first.splitlines() == ["--conf", "spark.a=x y", "--conf", "spark.b=1", "pyspark-shell"]
+    assert first.splitlines() == ["--properties-file pyspark-shell", "700", "spark.a=x y", "spark.b=1"]
 
 
 def test_one_that_ends_at_once_is_started_again(spark_home: Path, log: Path) -> None:
