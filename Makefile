@@ -83,7 +83,7 @@ fuzz-check: setup
 	@$(BIN)/python -m tests.property.check_fuzz --specs $(N) $(ARGS)
 
 fuzz-spark: setup
-	@FORESET_LONG=1 FORESET_FUZZ_SPARK=$(N) $(BIN)/python -m pytest tests/spark/test_refresh_cases.py tests/spark/test_aggregates.py tests/spark/test_random_refresh.py tests/spark/test_random_respecs.py $(ARGS)
+	@FORESET_LONG=1 FORESET_FUZZ_SPARK=$(N) $(BIN)/python -m pytest tests/spark/test_refresh_cases.py tests/spark/test_aggregates.py tests/spark/test_random_refresh.py tests/spark/test_far.py tests/spark/test_random_respecs.py $(ARGS)
 
 test-install: setup
 	@$(BIN)/python .ci/try_install.py $(ARGS)

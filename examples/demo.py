@@ -150,7 +150,8 @@ class Demo:
         went = sum(view.deleted for view in outcome.views.values())
         kind = run_id.partition("__")[0].replace("_", " ")
         say(f"{group}: seq {outcome.seq} committed in {outcome.seconds:.0f} s ({kind})")
-        say(f"  {len(outcome.views)} views, {came:,} rows came and {went:,} went; {self.strategies(group)}")
+        views = f"{len(outcome.views)} view{'s' * (len(outcome.views) != 1)}"
+        say(f"  {views}, {came:,} rows came and {went:,} went; {self.strategies(group)}")
         for where in self.places(group):
             say(f"  {where}")
 

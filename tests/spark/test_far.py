@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.keyed import Shop, follows
 from tests.located_places import COLUMNS, ROWS, counted, places
-from tests.spark.test_random_refresh import IN_SPARK, SEED
+from tests.spark.test_random_refresh import ASKED, IN_SPARK, PROGRAMS, SEED
 from tests.spark.test_random_refresh import test_random_program as random_program
 
 from foreset.backends.duckdb import tables as in_process
@@ -137,7 +137,10 @@ def test_nights_are_exact(tmp_path: Path, spark: SparkSession, large: Counter[st
     assert large["steps in Spark"] == first, "only the first load needs all rows"
 
 
-@pytest.mark.parametrize("seed", [SEED + 2 * IN_SPARK, SEED + 5 * IN_SPARK])  # of those that name Spark
+IN_TURN = range(SEED, SEED + PROGRAMS, IN_SPARK)  # those that name Spark
+
+
+@pytest.mark.parametrize("seed", IN_TURN if ASKED else IN_TURN[-1:])
 def test_random_program(
     seed: int, warehouse: str, tmp_path: Path, spark: SparkSession, large: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
