@@ -6,6 +6,7 @@ sources, those in this process share.
 
 from __future__ import annotations
 
+import functools
 import secrets
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -138,13 +139,7 @@ def _near_by(context: Context) -> Callable[[Located], Callable[[int], Near | Non
     shared = context.shared
     if shared is None:
         return None
-
-    def found(one: Located) -> Callable[[int], Near | None]:
-        if not _asked_by_any(context, one.relation).hidden <= one.hidden:
-            return lambda _: None
-        return near(shared, one.relation, [column.type for column in one.columns], one.hidden)
-
-    return found
+    return lambda one: near(shared, one.relation, [column.type for column in one.columns], one.hidden)
 
 
 def _asked_by_any(context: Context, source: str) -> Located:
@@ -174,8 +169,12 @@ def shared_looks(context: Context) -> Iterator[None]:
 
     in_spark = any(wish(stratum.engine).engine == "spark" for stratum in context.layering.strata)
 
+    @functools.cache
+    def asked_for(name: str) -> Located:
+        return _asked_by_any(context, name)
+
     def source(tables: Tables, name: str) -> Table:
-        return bound(tables, _asked_by_any(context, name), far=_far(context, all_here=not in_spark))
+        return bound(tables, asked_for(name), far=_far(context, all_here=not in_spark))
 
     def changes(tables: Tables, name: str) -> Sequence[Table]:
         sides = (located(context, name, version) for version in (Version.PLUS, Version.MINUS))
@@ -183,7 +182,8 @@ def shared_looks(context: Context) -> Iterator[None]:
 
     with session(context.memory.lent, context.spill) as connection:
         ((schema,),) = connection.execute("SELECT current_schema()").fetchall()
-        shared = Shared(Tables(connection, schemas, open=context.opened), schema, ways, source, changes)
+        tables = Tables(connection, schemas, open=context.opened)
+        shared = Shared(tables, schema, ways, source, changes, lambda name: asked_for(name).hidden)
         context.shared = shared
         try:
             yield

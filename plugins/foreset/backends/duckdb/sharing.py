@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -65,13 +66,14 @@ class Shared:
     links: Links
     source: Callable[[Tables, str], Table]  # every row of a source, bound
     changes: Callable[[Tables, str], Sequence[Table]]  # the rows that came to a source and those that went
+    hidden: Callable[[str], AbstractSet[int]]  # places of columns of a source that are not taken along
     _made: dict[Place, Near | None] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def near(self, relation: str, place: int) -> Near | None:
-        """The rows of a source by this column; None where each stratum looks for itself."""
+    def near(self, relation: str, place: int, hidden: AbstractSet[int]) -> Near | None:
+        """The rows of a source by this column, for who asks for no column in `hidden`; None: who asks looks itself."""
         key = (relation, place)
-        if key not in self.links:
+        if key not in self.links or not self.hidden(relation) <= hidden:
             return None
         with self._lock:  # one stratum looks, the others wait for what it finds
             if key in self._made:
@@ -108,12 +110,14 @@ class Shared:
         return int(rows)
 
 
-def near(shared: Shared, relation: str, kinds: Sequence[Type], hidden: Collection[int]) -> Callable[[int], Near | None]:
+def near(
+    shared: Shared, relation: str, kinds: Sequence[Type], hidden: AbstractSet[int]
+) -> Callable[[int], Near | None]:
     """What is shared of a source, for a stratum to which some of its columns are hidden: they are NULL."""
     texts = [f"CAST(NULL AS {duck_type(kind)}) AS c{i}" if i in hidden else f"c{i}" for i, kind in enumerate(kinds)]
 
     def seen(place: int) -> Near | None:
-        found = shared.near(relation, place) if place not in hidden else None
+        found = shared.near(relation, place, hidden) if place not in hidden else None
         return found and replace(found, rows=f"(SELECT {', '.join(texts)} FROM {found.rows})")
 
     return seen
