@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from foreset.ir.program import Column
@@ -35,6 +36,16 @@ def read_width(stratum: Stratum, relation: str, columns: tuple[Column, ...]) -> 
     """Bytes of what the rules of a stratum read of a row."""
     places = places_named(relation, (rule for view in stratum.views for rule in view.rules))
     return row_width(tuple(columns[place] for place in sorted(places))) or 1
+
+
+def summed(counts: Iterable[int | None]) -> int | None:
+    """How many there are together; None where one of the counts is not known."""
+    total = 0
+    for count in counts:
+        if count is None:
+            return None
+        total += count
+    return total
 
 
 def amount(size: float) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, assert_never
 
 from foreset.errors import EvaluationError
+from foreset.ir.sizes import summed
 from foreset.ir.steps import (
     Aggregate,
     AssertCounts,
@@ -91,9 +92,7 @@ class Machine(Generic[P]):
             case Circles(target=target, source=source):
                 put(target, *(() if empty(source) else backend.circles(step)))
             case Spread():
-                counts_read = [backend.versions.count(ref) for ref in step.reads]
-                rows = None if None in counts_read else sum(count or 0 for count in counts_read)
-                giving_up.check_spread(step.relation, rows)
+                giving_up.check_spread(step.relation, summed(map(backend.versions.count, step.reads)))
                 for ref, pieces in zip(step.writes, backend.spread(step), strict=True):
                     put(ref, *pieces)
             case Follow(target=target, source=source):

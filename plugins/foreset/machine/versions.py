@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+from foreset.ir.sizes import summed
 from foreset.ir.steps import Ref
 from foreset.ir.versions import VIRTUAL, Composition, Version
 
@@ -86,8 +87,7 @@ class Versions(Generic[P]):
     # ------------------------------------------------------------ how many rows
     def count(self, ref: Ref) -> int | None:
         """How many rows a version has at most; None where it is not known."""
-        counts = [piece.rows for piece, _ in self.composed(ref)]
-        return None if None in counts else sum(count or 0 for count in counts)
+        return summed(piece.rows for piece, _ in self.composed(ref))
 
     def empty(self, ref: Ref) -> bool:
         """True when a version is known to be empty."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from foreset.ir.hidden import all_in_words, in_words
 from foreset.ir.program import Program, is_hidden
+from foreset.ir.sizes import summed
 from foreset.ir.strata import Layering, Stratum
 from foreset.plan.cost import DUCKDB, SPARK
 from foreset.plan.fingerprint import fingerprints
@@ -144,8 +145,7 @@ def _told(reads: Mapping[str, int | None]) -> dict[str, int | None]:
     told: dict[str, int | None] = {}
     for name, rows in reads.items():
         words = in_words(name)
-        known = (told.get(words, 0), rows)
-        told[words] = None if None in known else sum(count or 0 for count in known)
+        told[words] = summed((told.get(words, 0), rows))
     return told
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from foreset.ir.program import Column
+from foreset.ir.sizes import summed
 from foreset.records.strata import LAID, StagedFile
 from foreset.relations.arrow import schema_of
 from foreset.store import files
@@ -69,8 +70,7 @@ def stage_pieces(
     pieces: Sequence[Piece], columns: tuple[Column, ...], path: str, order: Sequence[int] = ()
 ) -> StagedFile:
     """The same for rows in Spark: a plan that nobody has run is run by this write, which counts them."""
-    known = [piece.rows for piece in pieces]
-    rows = None if None in known else sum(row or 0 for row in known)
+    rows = summed(piece.rows for piece in pieces)
     if rows == 0:
         return StagedFile()
     named = _as_declared(reduce(lambda one, other: one.unionAll(other), (piece.frame for piece in pieces)), columns)

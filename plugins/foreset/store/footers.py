@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from foreset.ir.sizes import summed
+
 if TYPE_CHECKING:
     from pyarrow.parquet import ColumnChunkMetaData, FileMetaData
 
@@ -57,8 +59,9 @@ def _may_hide_nan(footer: FileMetaData) -> bool:
 
 
 def _nulls(chunks: Sequence[ColumnChunkMetaData]) -> int | None:
-    counts = [one.statistics.null_count if one.statistics and one.statistics.has_null_count else None for one in chunks]
-    return None if None in counts else sum(count for count in counts if count is not None)
+    return summed(
+        one.statistics.null_count if one.statistics and one.statistics.has_null_count else None for one in chunks
+    )
 
 
 def _bounds(chunks: Sequence[ColumnChunkMetaData], *, nan: bool) -> tuple[str, str] | None:

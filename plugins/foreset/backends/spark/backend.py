@@ -26,6 +26,7 @@ from foreset.backends.spark.support_lookup import follow
 from foreset.backends.spark.trace_failure import Suspects, computed_places, explain_failure
 from foreset.ir.reads import read_by
 from foreset.ir.rules import Rule
+from foreset.ir.sizes import summed
 from foreset.ir.steps import (
     Aggregate,
     Circles,
@@ -104,7 +105,7 @@ class SparkBackend(Backend[Piece, CounterFrames]):
     def merge(self, target: Ref, source: Ref) -> None:
         pieces = (*self.versions.stored(target), *self.versions.parts(source))
         if len(pieces) > MANY_PIECES:
-            pieces = (self._cut(union([piece.frame for piece in pieces]), _sum([piece.rows for piece in pieces])),)
+            pieces = (self._cut(union([piece.frame for piece in pieces]), summed(piece.rows for piece in pieces)),)
         self.versions.put(target, *pieces)
 
     def subtract(self, source: Ref, less: Sequence[Ref]) -> Sequence[Piece]:
@@ -129,8 +130,8 @@ class SparkBackend(Backend[Piece, CounterFrames]):
             )
             names = column_names(width)
             sides = united.groupBy(*names).agg(F.bool_or("mine").alias("mine"), F.bool_or("other").alias("other"))
-            counts = [self.versions.count(ref) for ref in (source, less)]
-            both = self._cut(sides.where(F.col("mine") != F.col("other")), _sum(counts))
+            most = summed(map(self.versions.count, (source, less)))
+            both = self._cut(sides.where(F.col("mine") != F.col("other")), most)
             found, rest = (
                 Piece(both.frame.where(side).select(*names)) if both.rows else Piece(both.frame, 0)
                 for side in ("mine", "other")
@@ -235,10 +236,6 @@ class SparkBackend(Backend[Piece, CounterFrames]):
 
 def _worth_keeping(piece: Piece) -> bool:
     return not piece.computed and piece.rows is not None and piece.rows <= NEAR_ROWS
-
-
-def _sum(counts: Sequence[int | None]) -> int | None:
-    return None if None in counts else sum(rows or 0 for rows in counts)
 
 
 def _cannot_fail(rules: tuple[Rule, ...]) -> bool:

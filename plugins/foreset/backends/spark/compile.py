@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from foreset.backends.spark.frames import Frames, Piece, semi, sent
 from foreset.backends.spark.terms import comparison, literal_column, term_column, truth
 from foreset.ir.rules import Atom, Comparison, Let, Rule, Test, atoms, atoms_of, null_safe
+from foreset.ir.sizes import summed
 from foreset.ir.steps import Ref
 from foreset.ir.terms import Const, Var
 from foreset.ir.versions import Version
@@ -45,8 +46,8 @@ def expected(rules: Sequence[Rule], frames: Frames, within: Ref | None = None) -
     """How many rows rules may derive: those of `within` at most, else a guess from what has changed; None: many."""
     if within is not None:
         return frames.count(within)
-    fewest = [_fewest(rule, frames) for rule in rules]
-    return None if None in fewest else FANOUT * sum(rows or 0 for rows in fewest)
+    fewest = summed(_fewest(rule, frames) for rule in rules)
+    return None if fewest is None else FANOUT * fewest
 
 
 def _fewest(rule: Rule, frames: Frames) -> int | None:
