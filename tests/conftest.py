@@ -54,3 +54,11 @@ def pytest_runtest_protocol() -> Iterator[object]:
         return (yield)
     finally:
         faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> str:
+    """An empty warehouse."""
+    place = tmp_path / "warehouse"
+    place.mkdir()
+    return str(place)

@@ -139,6 +139,17 @@ class World:
         self.insert("hd")
 
 
+def refuse_a_planted_row(world: World, monkeypatch: pytest.MonkeyPatch) -> Warehouse:
+    """Load, and see the next refresh stopped for a row that no rule derives."""
+    wh = world.open()
+    wh.refresh("reach")
+    world.insert("hd")
+    plant_in_closure(monkeypatch)
+    with pytest.raises(foreset.VerificationFailed, match=r"closure\('z', 'q'\) was computed, but no rule derives it"):
+        wh.refresh("reach")
+    return wh
+
+
 def plant_in_closure(monkeypatch: pytest.MonkeyPatch) -> None:
     """After the road `hd` came: a row that no rule derives, slipped into what the stratum stages."""
     honest = maintaining._stage_view

@@ -52,14 +52,6 @@ def spark(cluster: Cluster, warehouse: str) -> Iterator[SparkSession]:
 
 
 @pytest.fixture
-def warehouse(tmp_path: Path) -> str:
-    """An empty warehouse, on a disk that driver and executors share."""
-    place = tmp_path / "warehouse"
-    place.mkdir()
-    return str(place)
-
-
-@pytest.fixture
 def world(cluster: Cluster, warehouse: str, tmp_path: Path) -> World:
     """Roads, not refreshed yet; each refresh opens a session of its own."""
     return World(warehouse, tmp_path / "specs", cluster.url)

@@ -63,14 +63,6 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.fixture
-def warehouse(tmp_path: Path) -> str:
-    """An empty warehouse."""
-    place = tmp_path / "warehouse"
-    place.mkdir()
-    return str(place)
-
-
-@pytest.fixture
 def world(warehouse: str, tmp_path: Path, spark: SparkSession) -> World:
     """Roads, not refreshed yet."""
     return World(warehouse, tmp_path / "specs", spark)
